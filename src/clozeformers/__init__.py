@@ -1,0 +1,62 @@
+"""clozeformers: query-aware reading models for Hugging Face Transformers.
+
+Importing the package makes its models known to the Auto classes and its tasks to `transformers.pipeline`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+from .modeling.auto import AutoModelForNegationScope
+from .modeling.configuration_negation_scope import (
+    AlbertNegationScopeOAConfig,
+    BertNegationScopeOAConfig,
+    DebertaV2NegationScopeOAConfig,
+    ModernBertNegationScopeOAConfig,
+    RobertaNegationScopeOAConfig,
+    XLNetNegationScopeOAConfig,
+)
+from .modeling.modeling_negation_scope import (
+    AlbertForNegationScopeOA,
+    BertForNegationScopeOA,
+    DebertaV2ForNegationScopeOA,
+    ModernBertForNegationScopeOA,
+    RobertaForNegationScopeOA,
+    XLNetForNegationScopeOA,
+)
+from .modeling.orthogonal_attention import OrthogonalAttention, register_variant
+from .pipelines.negation_scope import NegationScopePipeline
+from .registry import register
+
+__all__ = [
+    "AlbertForNegationScopeOA",
+    "AlbertNegationScopeOAConfig",
+    "AutoModelForNegationScope",
+    "BertForNegationScopeOA",
+    "BertNegationScopeOAConfig",
+    "DebertaV2ForNegationScopeOA",
+    "DebertaV2NegationScopeOAConfig",
+    "ModernBertForNegationScopeOA",
+    "ModernBertNegationScopeOAConfig",
+    "NegationScopePipeline",
+    "OrthogonalAttention",
+    "RobertaForNegationScopeOA",
+    "RobertaNegationScopeOAConfig",
+    "XLNetForNegationScopeOA",
+    "XLNetNegationScopeOAConfig",
+    "register_variant",
+]
+
+register()
+
+# Imported at first use: `datasets` and `evaluate` take seconds to import, and a pipeline needs neither.
+_SUBPACKAGES = ("data", "metrics", "training")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

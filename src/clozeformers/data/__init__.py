@@ -1,0 +1,25 @@
+"""Corpora in, ``datasets.Dataset`` out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .negation_corpora import load_negation_corpus
+    from .schema import CorpusError
+
+__all__ = ["CorpusError", "load_negation_corpus"]
+
+# Imported at first use: `datasets` takes a second to import.
+_MODULES = {"CorpusError": ".schema", "load_negation_corpus": ".negation_corpora"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,109 @@
+"""Words of raw text, each with its place in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# Penn Treebank's treatment of negated verbs: "isn't" is "is" + "n't", "cannot" is "can" + "not".
+_WORD = re.compile(
+    r"""
+    (?P<verb>\w+?) (?P<negation>n['’]t) (?!\w)          # is|n't
+  | (?P<can>can) (?P<not>not) (?!\w)                    # can|not
+  | \d+ (?: [.,:/] \d+ )+                               # 3.5  1,000  10:30
+  | (?: \w \. ){2,}                                     # U.S.
+  | ['’] (?: s|re|ve|ll|d|m ) (?!\w)                   # Holmes|'s
+  | \w+ (?: [-‐‑] \w+ )* (?: ['’] (?! (?:s|re|ve|ll|d|m)(?!\w) ) \w+ )?   # well-known  o'clock
+  | [^\w\s]                                             # any other sign stands alone
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+class Word(NamedTuple):
+    """A word and its character span: ``text == source[start:end]``."""
+
+    text: str
+    start: int
+    end: int
+
+
+def split_words(text: str) -> list[Word]:
+    """Split raw text into words and signs.
+
+    Args:
+        text: any string; white space of any kind separates and is never part of a word.
+
+    Returns:
+        The words in order. Their spans do not overlap and leave out nothing but white space.
+    """
+    words: list[Word] = []
+    for match in _WORD.finditer(text):
+        groups = [name for name in ("verb", "negation", "can", "not") if match[name] is not None]
+        spans = [match.span(name) for name in groups] or [match.span()]
+        words.extend(Word(text[start:end], start, end) for start, end in spans)
+    return words
+
+
+# A stop after one of these, or after a single letter, ends no sentence.
+_ABBREVIATIONS = frozenset(
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "vs",
+        "etc",
+        "fig",
+        "figs",
+        "eq",
+        "no",
+        "nos",
+        "vol",
+        "al",
+        "e.g",
+        "i.e",
+        "cf",
+        "ca",
+        "approx",
+        "jr",
+        "sr",
+        "inc",
+        "ltd",
+    ]
+)
+_CLOSING = frozenset("\"'”’)]»")
+
+
+def sentence_ends(text: str, words: Sequence[Word]) -> list[int]:
+    """Find where sentences end.
+
+    A sentence ends after a stop, question or exclamation mark, with the quotes and brackets that close behind it, if
+    white space follows and then anything but a lower-case letter; and at an empty line.
+
+    Args:
+        text: the text.
+        words: its words, as `split_words` gives them.
+
+    Returns:
+        For each sentence, the number of the word after its last; the last entry is the number of words.
+    """
+    ends = []
+    for number, (word, following) in enumerate(zip(words, words[1:], strict=False)):
+        gap = text[word.end : following.start]
+        if gap.count("\n") > 1 or (gap and not following.text[0].islower() and _closes_sentence(words, number)):
+            ends.append(number + 1)
+    return [*ends, len(words)] if words else []
+
+
+def _closes_sentence(words: Sequence[Word], number: int) -> bool:
+    while number > 0 and words[number].text in _CLOSING and words[number - 1].end == words[number].start:
+        number -= 1
+    mark = words[number].text
+    if mark != "." or number == 0:
+        return mark in ("?", "!", ".")
+    before = words[number - 1].text
+    return before.lower() not in _ABBREVIATIONS and not (len(before) == 1 and before.isalpha() and before != "I")

@@ -1,0 +1,1 @@
+"""Models: an encoder, a query-context attention, and a head."""

@@ -1,0 +1,306 @@
+"""Negation scope models: an encoder, a stack of Orthogonal Attention blocks that the cue queries, a linear layer.
+
+Source: Khandelwal & Attar, "Orthogonal Attention: A Cloze-Style Approach to Negation Scope Resolution", section 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax, nll_loss
+from transformers import (
+    AlbertModel,
+    AlbertPreTrainedModel,
+    BertModel,
+    BertPreTrainedModel,
+    DebertaV2Model,
+    DebertaV2PreTrainedModel,
+    ModernBertModel,
+    ModernBertPreTrainedModel,
+    PreTrainedModel,
+    RobertaModel,
+    RobertaPreTrainedModel,
+    XLNetModel,
+    XLNetPreTrainedModel,
+)
+from transformers import initialization as init
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import TokenClassifierOutput
+from transformers.models.xlnet.modeling_xlnet import XLNetLayer
+from transformers.utils import can_return_tuple
+
+from .configuration_negation_scope import (
+    AlbertNegationScopeOAConfig,
+    BertNegationScopeOAConfig,
+    DebertaV2NegationScopeOAConfig,
+    ModernBertNegationScopeOAConfig,
+    RobertaNegationScopeOAConfig,
+    XLNetNegationScopeOAConfig,
+)
+from .orthogonal_attention import FanInLinear, HeadwiseLinear, OrthogonalAttentionStack
+
+
+@dataclass
+class NegationScopeOutput(TokenClassifierOutput):
+    """What a negation scope model returns.
+
+    Attributes:
+        loss: mean negative log-likelihood a word; only with `labels`.
+        logits: ``[B, L, 2]``, one row a word piece; label 1 is "in scope".
+        hidden_states: the backbone's, with `output_hidden_states=True`.
+        attentions: the backbone's, with `output_attentions=True`.
+        orthogonal_attentions: with `output_attentions=True`, each block's weights ``[B, H, L, N]``: how much piece i
+            reads through cue piece j.
+        cue_positions: with `output_attentions=True`, ``[B, N]``: where cue piece j stands in the input, -1 for none.
+    """
+
+    orthogonal_attentions: tuple[Tensor, ...] | None = None
+    cue_positions: Tensor | None = None
+
+
+class NegationScopeMixin(PreTrainedModel):
+    """The head, over any encoder whose `PreTrainedModel` a subclass names as its second base."""
+
+    backbone_class: ClassVar[type[PreTrainedModel]]
+    backbone_reads_token_types: ClassVar[bool] = True
+    backbone_kwargs: ClassVar[dict[str, Any]] = {}
+    supports_gradient_checkpointing = True
+    # The loss is a sum over words divided by their number in the whole (accumulated, distributed) batch.
+    accepts_loss_kwargs = True
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        self.num_labels = config.num_labels
+        setattr(self, self.base_model_prefix, self.build_backbone(config))
+        self.attention_stack: OrthogonalAttentionStack | None = None
+        if not config.is_baseline:
+            self.attention_stack = OrthogonalAttentionStack(
+                config.num_attention_blocks,
+                config.hidden_size,
+                config.block_heads,
+                config.attention_variant,
+                config.head_dropout,
+            )
+        self.dropout = nn.Dropout(config.head_dropout)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    def build_backbone(self, config: Any) -> PreTrainedModel:
+        """Build the encoder; no pooler, since every word is labelled."""
+        return self.backbone_class(config, add_pooling_layer=False)
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, (FanInLinear, HeadwiseLinear)):
+            bound = module.fan_in**-0.5
+            for parameter in module.parameters(recurse=False):
+                init.uniform_(parameter, -bound, bound)
+        else:
+            super()._init_weights(module)
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        cue_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        word_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        **kwargs: Any,
+    ) -> NegationScopeOutput:
+        """Label every word piece as in or out of the cue's scope.
+
+        Args:
+            input_ids: ``[B, L]``.
+            attention_mask: ``[B, L]``, 1 at real pieces; None: all are real.
+            token_type_ids: ``[B, L]``, for backbones that read them.
+            cue_mask: ``[B, L]``, 1 on the cue's own pieces (not on the cue token before them). None, or a row of
+                zeros: no cue, which the blocks answer with nothing to add.
+            labels: ``[B, L]``, 0 or 1 at the first piece of each word, -100 elsewhere.
+            word_ids: ``[B, L]``, the number of the word a piece belongs to, -1 for none. With it, the loss of a word
+                is the mean over all its pieces, as its predicted label is; without it, that of the labelled piece.
+            inputs_embeds: ``[B, L, D]``, in place of `input_ids`.
+            output_attentions: return the backbone's attention weights and the blocks' own.
+            output_hidden_states: return the backbone's hidden states.
+            num_items_in_batch: words in the whole batch, over devices and accumulation steps; given by `Trainer`.
+            **kwargs: handed to the backbone.
+
+        Returns:
+            `NegationScopeOutput`, or a tuple of its fields with `return_dict=False`.
+
+        Raises:
+            ValueError: if a cue has more than `config.max_cue_length` pieces (not in compiled code, which cannot look).
+        """
+        if self.backbone_reads_token_types:
+            kwargs["token_type_ids"] = token_type_ids
+        encoded = self.base_model(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+            **self.backbone_kwargs,
+            **kwargs,
+        )
+        hidden_states = encoded.last_hidden_state
+        weights, cue_positions = None, None
+        if self.attention_stack is not None:
+            context_mask = _as_mask(attention_mask, hidden_states, default=True)
+            query_mask = _as_mask(cue_mask, hidden_states, default=False) & context_mask
+            read, weights, cue_positions = self.attention_stack(
+                self.dropout(hidden_states), context_mask, query_mask, self._query_length(query_mask)
+            )
+            hidden_states = self.dropout(read) + hidden_states
+        logits = self.classifier(self.dropout(hidden_states))
+        loss = None if labels is None else word_loss(logits, labels, word_ids, num_items_in_batch)
+        return NegationScopeOutput(
+            loss=loss,
+            logits=logits,
+            hidden_states=encoded.hidden_states,
+            attentions=encoded.attentions,
+            orthogonal_attentions=weights if output_attentions else None,
+            cue_positions=cue_positions if output_attentions else None,
+        )
+
+    def _query_length(self, query_mask: Tensor) -> int:
+        """Positions to reserve for the cue: as many as the batch needs; in compiled code, where no value can be read,
+        as many as the config allows."""
+        limit: int = self.config.max_cue_length
+        if torch.compiler.is_compiling() or query_mask.is_meta:
+            return limit
+        longest = int(query_mask.sum(1).max()) if query_mask.numel() else 0
+        if longest > limit:
+            raise ValueError(
+                f"a cue has {longest} word pieces, but config.max_cue_length is {limit}; check that cue_mask is 1 on the "
+                f"cue's own pieces only, or raise the limit with model.config.max_cue_length = {longest}"
+            )
+        return max(longest, 1)
+
+
+def _as_mask(mask: Tensor | None, hidden_states: Tensor, default: bool) -> Tensor:
+    if mask is None:
+        return torch.full(hidden_states.shape[:2], default, dtype=torch.bool, device=hidden_states.device)
+    return mask.to(torch.bool)
+
+
+def word_loss(
+    logits: Tensor, labels: Tensor, word_ids: Tensor | None, num_items_in_batch: Tensor | int | None
+) -> Tensor:
+    """Negative log-likelihood a word; a word's log-likelihood is the mean over its pieces.
+
+    Args:
+        logits: ``[B, L, C]``.
+        labels: ``[B, L]``, one a word, -100 elsewhere.
+        word_ids: ``[B, L]``, -1 for none; or None.
+        num_items_in_batch: what to divide the sum by; None for the number of labels here.
+
+    Returns:
+        A scalar; zero, not NaN, where nothing is labelled.
+    """
+    scores = log_softmax(logits.float(), dim=-1)
+    if word_ids is not None:
+        # Sum each word's pieces into one slot a word (slot 0: pieces of no word), then read the mean back at the pieces.
+        slots = (word_ids + 1).unsqueeze(-1)
+        size = (*slots.shape[:1], slots.size(1) + 1, 1)
+        counts = scores.new_zeros(size).scatter_add(1, slots, torch.ones_like(scores[..., :1]))
+        sums = scores.new_zeros(*size[:2], scores.size(-1)).scatter_add(1, slots.expand_as(scores), scores)
+        scores = (sums / counts.clamp(min=1)).gather(1, slots.expand_as(scores))
+    total = nll_loss(scores.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum")
+    if num_items_in_batch is None:
+        num_items_in_batch = (labels != -100).sum().clamp(min=1)
+    return total / num_items_in_batch
+
+
+class CheckpointedXLNetLayer(GradientCheckpointingLayer, XLNetLayer):
+    """XLNet's layer with gradient checkpointing, which transformers' own lacks."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """As `XLNetLayer.forward`."""
+        return XLNetLayer.forward(self, *args, **kwargs)
+
+
+class XLNetForNegationScopeOA(NegationScopeMixin, XLNetPreTrainedModel):
+    """XLNet with Orthogonal Attention: the model of the paper.
+
+    `XLNetForNegationScopeOA.from_pretrained("xlnet/xlnet-base-cased", attention_variant="OA-CA")` loads the backbone and
+    makes a new head.
+    """
+
+    config_class = XLNetNegationScopeOAConfig
+    config: XLNetNegationScopeOAConfig
+    backbone_class = XLNetModel
+    backbone_kwargs: ClassVar[dict[str, Any]] = {"use_mems": False}  # memories are for running text
+
+    def build_backbone(self, config: XLNetNegationScopeOAConfig) -> XLNetModel:
+        """Build XLNet with layers that can be checkpointed."""
+        backbone = XLNetModel(config)
+        backbone.layer = nn.ModuleList(CheckpointedXLNetLayer(config) for _ in range(config.n_layer))
+        return backbone
+
+
+class BertForNegationScopeOA(NegationScopeMixin, BertPreTrainedModel):
+    """BERT with Orthogonal Attention."""
+
+    config_class = BertNegationScopeOAConfig
+    config: BertNegationScopeOAConfig
+    backbone_class = BertModel
+
+
+class RobertaForNegationScopeOA(NegationScopeMixin, RobertaPreTrainedModel):
+    """RoBERTa with Orthogonal Attention."""
+
+    config_class = RobertaNegationScopeOAConfig
+    config: RobertaNegationScopeOAConfig
+    backbone_class = RobertaModel
+
+
+class AlbertForNegationScopeOA(NegationScopeMixin, AlbertPreTrainedModel):
+    """ALBERT with Orthogonal Attention."""
+
+    config_class = AlbertNegationScopeOAConfig
+    config: AlbertNegationScopeOAConfig
+    backbone_class = AlbertModel
+
+
+class DebertaV2ForNegationScopeOA(NegationScopeMixin, DebertaV2PreTrainedModel):
+    """DeBERTa v2 and v3 with Orthogonal Attention."""
+
+    config_class = DebertaV2NegationScopeOAConfig
+    config: DebertaV2NegationScopeOAConfig
+    backbone_class = DebertaV2Model
+
+    def build_backbone(self, config: DebertaV2NegationScopeOAConfig) -> DebertaV2Model:
+        """Build DeBERTa, which has no pooler to leave out."""
+        return DebertaV2Model(config)
+
+
+class ModernBertForNegationScopeOA(NegationScopeMixin, ModernBertPreTrainedModel):
+    """ModernBERT with Orthogonal Attention."""
+
+    config_class = ModernBertNegationScopeOAConfig
+    config: ModernBertNegationScopeOAConfig
+    backbone_class = ModernBertModel
+    backbone_reads_token_types = False
+
+    def build_backbone(self, config: ModernBertNegationScopeOAConfig) -> ModernBertModel:
+        """Build ModernBERT, which has no pooler to leave out."""
+        return ModernBertModel(config)
+
+
+NEGATION_SCOPE_MODELS: tuple[type[NegationScopeMixin], ...] = (
+    XLNetForNegationScopeOA,
+    BertForNegationScopeOA,
+    RobertaForNegationScopeOA,
+    AlbertForNegationScopeOA,
+    DebertaV2ForNegationScopeOA,
+    ModernBertForNegationScopeOA,
+)

@@ -1,0 +1,269 @@
+"""`pipeline("negation-scope")`: from raw text to negation cues and the spans they negate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal
+
+import torch
+from torch.utils.data import Dataset as TorchDataset
+from transformers import Pipeline
+from transformers.utils.logging import tqdm
+
+from ..data.alignment import Reading, read_cues, require_fast, word_probabilities
+from ..data.negation_collator import NegationCollator
+from .negation_inputs import CueDetector, CueInSentence, Span, cues_of_input
+
+# Inputs that are read together: enough to form batches of like lengths, few enough to stream.
+_INPUTS_AT_ONCE = 16
+_FALLBACK_MAX_LENGTH = 512
+
+
+class NegationScopePipeline(Pipeline):
+    """Finds negation cues and their scopes.
+
+    ```python
+    >>> negation = pipeline("negation-scope", model=...)
+    >>> negation("I do not know the answer.")
+    [{"cue": {"text": "not", "start": 5, "end": 8},
+      "scope": [{"text": "I do", "start": 0, "end": 4}, {"text": "know the answer", "start": 9, "end": 24}],
+      "score": 0.97}]
+    ```
+
+    Every `text` is `input[start:end]`, whatever the white space. The parts of a cue in several parts (*neither ... nor*)
+    are listed under `"parts"` of `"cue"`, whose own span runs from the first to the last. `score` is the mean
+    probability of the words in the scope or, where it is empty, of all words to be out of it.
+
+    Inputs: a string; a mapping with `text` or `tokens` and, if known, `cues` (words, character spans or token numbers);
+    a list of these (a list of results comes back); a dataset, generator or other iterable (results are yielded one by
+    one). A text may have many sentences; each cue is read with its own. Without `cues`, a lexicon of English cues finds
+    them, or `cue_detector` does.
+
+    Args:
+        affixes: find affix cues (*im*possible) too; turn it off for models trained on BioScope or SFU Review.
+        cue_detector: from a text to mappings with `start` and `end`, in place of the lexicon; such as
+            `pipeline("token-classification", aggregation_strategy="simple", ...)`.
+        return_words: add `"words"` to each result: every word with its span and probability of being in scope.
+        on_error: `"raise"`, or `"skip"`: an input that cannot be read gives `{"error": "..."}` and the others their
+            results.
+        batch_size: cues in a forward pass; like lengths are put together.
+        progress_bar: show one, over inputs.
+    """
+
+    _load_tokenizer = True
+    _load_processor = False
+    _load_image_processor = False
+    _load_feature_extractor = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        require_fast(self.tokenizer)
+        if not hasattr(self.model.config, "max_cue_length"):
+            raise ValueError(
+                f"{type(self.model).__name__} is no negation scope model: it takes no cue. Fine-tune one with "
+                "run_glue_style/run_negation_scope.py, which starts from any of the supported encoders."
+            )
+        self.max_length = self._window()
+
+    def _window(self) -> int:
+        """Pieces that the tokenizer and the encoder both allow."""
+        limits = [self.tokenizer.model_max_length]
+        positions = getattr(self.model.config, "max_position_embeddings", None) or -1
+        if positions > 0:
+            # RoBERTa's positions begin after the padding index.
+            offset = self.model.config.pad_token_id + 1 if "roberta" in self.model.config.model_type else 0
+            limits.append(positions - offset)
+        limit: int = min(limits)
+        return limit if limit < 10**6 else _FALLBACK_MAX_LENGTH
+
+    def _sanitize_parameters(
+        self,
+        affixes: bool | None = None,
+        cue_detector: CueDetector | None = None,
+        return_words: bool | None = None,
+        on_error: Literal["raise", "skip"] | None = None,
+        progress_bar: bool | None = None,
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        if on_error not in (None, "raise", "skip"):
+            raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
+        reading = {"affixes": affixes, "cue_detector": cue_detector}
+        writing = {"return_words": return_words}
+        flow = {"on_error": on_error, "progress_bar": progress_bar}
+        return tuple({k: v for k, v in part.items() if v is not None} for part in (reading, flow, writing))  # type: ignore[return-value]
+
+    def __call__(self, inputs: Any, *args: Any, batch_size: int | None = None, **kwargs: Any) -> Any:
+        """Find cues and scopes.
+
+        Args:
+            inputs: as described at the class.
+            *args: none are taken.
+            batch_size: in place of the pipeline's own.
+            **kwargs: the parameters of the class, for this call.
+
+        Returns:
+            For one input, a list with one mapping a cue, in the order of the text; for a list, a list of these; for any
+            other iterable, an iterator over them.
+
+        Raises:
+            TypeError, ValueError: for an input that cannot be read, unless `on_error="skip"`.
+        """
+        if args:
+            raise TypeError(f"the pipeline takes one input, or a list of them; besides it got {args!r:.80}")
+        given = self._sanitize_parameters(**kwargs)
+        own = (self._preprocess_params, self._forward_params, self._postprocess_params)
+        reading, flow, writing = ({**ours, **theirs} for ours, theirs in zip(own, given, strict=True))
+        size = batch_size or self._batch_size or 1
+        results = self._results(inputs, size, reading, writing, **flow)
+        if _is_single(inputs):
+            return next(results)
+        return list(results) if isinstance(inputs, (list, tuple)) else results
+
+    def _results(
+        self,
+        inputs: Any,
+        batch_size: int,
+        reading: Mapping[str, Any],
+        writing: Mapping[str, Any],
+        on_error: str = "raise",
+        progress_bar: bool = False,
+    ) -> Iterator[Any]:
+        single = _is_single(inputs)
+        stream = tqdm(
+            enumerate([inputs] if single else _iterate(inputs)), total=_length(inputs), disable=not progress_bar, desc="Reading", unit="input"
+        )
+        stream = iter(stream)
+        while chunk := list(islice(stream, _INPUTS_AT_ONCE * batch_size)):
+            cues: list[CueInSentence] = []
+            outputs: list[Any] = []
+            for number, given in chunk:
+                try:
+                    found = self.preprocess(given, **reading)
+                except (TypeError, ValueError) as error:
+                    if on_error == "raise":
+                        raise error if single else type(error)(f"input {number}: {error}") from error
+                    outputs.append({"error": str(error)})
+                    continue
+                outputs.append(range(len(cues), len(cues) + len(found)))
+                cues += found
+            written = self.postprocess(self._read(cues, batch_size), **writing)
+            for output in outputs:
+                yield output if isinstance(output, dict) else [written[number] for number in output]
+
+    def preprocess(self, input_: Any, affixes: bool = True, cue_detector: CueDetector | None = None) -> list[CueInSentence]:
+        """Find the cues of one input, each with its sentence; see `cues_of_input`."""
+        return cues_of_input(input_, self.max_length, affixes, cue_detector)
+
+    def _read(self, cues: Sequence[CueInSentence], batch_size: int) -> list[tuple[CueInSentence, list[float]]]:
+        """Probability of each word of each cue's sentence to be in scope."""
+        sentences = [[word.text for word in cue.words] for cue in cues]
+        masks = [cue.cue_words for cue in cues]
+        readings = read_cues(
+            self.tokenizer, sentences, masks, self.max_length, self.model.config.cue_token, overlapping=True
+        )
+        collate = NegationCollator(self.tokenizer.pad_token_id)
+        order = sorted(range(len(readings)), key=lambda number: len(readings[number].input_ids))
+        windows: list[list[tuple[Reading, list[float]]]] = [[] for _ in cues]
+        for start in range(0, len(order), batch_size):
+            batch = [readings[number] for number in order[start : start + batch_size]]
+            probabilities = self.forward(collate([_features(reading) for reading in batch]))
+            for reading, pieces in zip(batch, probabilities.tolist(), strict=True):
+                windows[reading.example].append((reading, pieces[: len(reading.input_ids)]))
+        return [
+            (
+                cue,
+                word_probabilities(
+                    len(cue.words), [reading.word_ids for reading, _ in parts], [pieces for _, pieces in parts]
+                ),
+            )
+            for cue, parts in zip(cues, windows, strict=True)
+        ]
+
+    def _forward(self, input_tensors: dict[str, torch.Tensor], **_: Any) -> torch.Tensor:
+        """Probability of each word piece to be in scope, ``[B, L]``."""
+        logits: torch.Tensor = self.model(**input_tensors).logits
+        return logits.float().softmax(dim=-1)[..., 1]
+
+    def postprocess(
+        self, model_outputs: Sequence[tuple[CueInSentence, list[float]]], return_words: bool = False
+    ) -> list[dict[str, Any]]:
+        """Describe each cue: its span, the spans of its scope, and the score."""
+        return [describe(cue, probabilities, return_words) for cue, probabilities in model_outputs]
+
+
+def describe(cue: CueInSentence, probabilities: Sequence[float], return_words: bool = False) -> dict[str, Any]:
+    """Turn word probabilities into what the pipeline returns for a cue.
+
+    Args:
+        cue: the cue in its sentence.
+        probabilities: one a word of the sentence.
+        return_words: list every word with its probability.
+    """
+    in_scope = [value > 0.5 for value in probabilities]
+    chosen = [value for value, inside in zip(probabilities, in_scope, strict=True) if inside]
+    certainties = chosen or [1 - value for value in probabilities]
+    described: dict[str, Any] = {
+        "cue": _described(cue.text, (cue.parts[0][0], cue.parts[-1][1])),
+        "scope": [_described(cue.text, span) for span in scope_spans(cue, in_scope)],
+        "score": sum(certainties) / max(len(certainties), 1),
+    }
+    if len(cue.parts) > 1:
+        described["cue"]["parts"] = [_described(cue.text, part) for part in cue.parts]
+    if return_words:
+        described["words"] = [
+            _described(cue.text, (word.start, word.end)) | {"probability": value}
+            for word, value in zip(cue.words, probabilities, strict=True)
+        ]
+    return described
+
+
+def _described(text: str, span: Span) -> dict[str, Any]:
+    return {"text": text[span[0] : span[1]], "start": span[0], "end": span[1]}
+
+
+def scope_spans(cue: CueInSentence, in_scope: Sequence[bool]) -> list[Span]:
+    """Character spans of a scope: neighbouring words in one span, the cue's own characters never in any."""
+    spans: list[Span] = []
+    joined = False
+    for word, inside in zip(cue.words, in_scope, strict=True):
+        for start, end, is_cue in _without_cue((word.start, word.end), cue.parts):
+            if is_cue or not inside:
+                joined = False
+            elif joined:
+                spans[-1] = (spans[-1][0], end)
+            else:
+                spans.append((start, end))
+                joined = True
+    return spans
+
+
+def _without_cue(word: Span, parts: Sequence[Span]) -> Iterator[tuple[int, int, bool]]:
+    """Cut a word where the cue's parts begin and end; the last entry says whether the piece is the cue's."""
+    position, stop = word
+    for start, end in parts:
+        start, end = max(start, position), min(end, stop)
+        if start < end:
+            if position < start:
+                yield position, start, False
+            yield start, end, True
+            position = end
+    if position < stop:
+        yield position, stop, False
+
+
+def _features(reading: Reading) -> dict[str, list[int]]:
+    return {"input_ids": reading.input_ids, "cue_mask": reading.cue_mask}
+
+
+def _is_single(inputs: Any) -> bool:
+    """Whether this is one input; what is neither an input nor a collection counts as one, which then cannot be read."""
+    return isinstance(inputs, (str, bytes, bytearray, Mapping)) or not isinstance(inputs, (Iterable, TorchDataset))
+
+
+def _iterate(inputs: Any) -> Iterable[Any]:
+    # A map-style torch dataset has no end when iterated: only its length says where to stop.
+    return (inputs[number] for number in range(len(inputs))) if isinstance(inputs, TorchDataset) else inputs  # type: ignore[arg-type]
+
+
+def _length(inputs: Any) -> int | None:
+    return len(inputs) if hasattr(inputs, "__len__") else None

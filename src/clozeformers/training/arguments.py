@@ -1,0 +1,74 @@
+"""Arguments of the negation scope training script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from transformers import TrainingArguments
+
+
+@dataclass
+class NegationModelArguments:
+    """Which encoder, and which head on it."""
+
+    model_name_or_path: str = field(
+        metadata={"help": "A pretrained encoder or a negation scope model: a name on the Hub or a folder."}
+    )
+    revision: str = field(default="main", metadata={"help": "Branch, tag or commit on the Hub."})
+    attention_variant: str = field(
+        default="OA-CA", metadata={"help": "OA-C, OA-CA, OA-EM, OA-EMB, or a registered name."}
+    )
+    num_attention_blocks: int = field(
+        default=2, metadata={"help": "Blocks of Orthogonal Attention; 0 is the baseline."}
+    )
+    num_block_heads: int | None = field(default=None, metadata={"help": "Heads of a block; as many as the encoder's."})
+    head_dropout: float = field(default=0.3, metadata={"help": "Dropout of the head."})
+    attn_implementation: str | None = field(
+        default=None, metadata={"help": "The encoder's attention: eager, sdpa, ..."}
+    )
+
+
+@dataclass
+class NegationDataArguments:
+    """Which corpora, and how they are read."""
+
+    dataset_name: str | None = field(default=None, metadata={"help": "A dataset on the Hub with the corpus columns."})
+    dataset_config_name: str | None = field(default=None, metadata={"help": "Its configuration."})
+    train_file: str | None = field(
+        default=None, metadata={"help": "Corpus to train on: a file, or a folder of XML files."}
+    )
+    validation_file: str | None = field(default=None, metadata={"help": "Corpus for early stopping."})
+    validation_fraction: float | None = field(
+        default=None, metadata={"help": "Without a validation file: share of the training sentences held out for it."}
+    )
+    test_file: list[str] | None = field(default=None, metadata={"help": "Corpora to score the trained model on."})
+    corpus_format: Literal["cd-sco", "bioscope", "sfu", "jsonl"] | None = field(
+        default=None, metadata={"help": "cd-sco, bioscope, sfu or jsonl; without it, told from the file."}
+    )
+    kind: Literal["negation", "speculation"] = field(default="negation", metadata={"help": "Which cues to read."})
+    input: Literal["augment", "normal"] = field(
+        default="augment", metadata={"help": "augment: a special token stands before each cue word."}
+    )
+    max_length: int = field(default=128, metadata={"help": "Most word pieces in an input."})
+    max_train_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
+    max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
+    max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
+
+
+@dataclass
+class NegationTrainingArguments(TrainingArguments):
+    """`TrainingArguments`, with what the paper's training adds (section 4); its other settings are in the recipes."""
+
+    head_learning_rate: float = field(default=1e-4, metadata={"help": "Of all that is not the encoder's."})
+    early_stopping_patience: int | None = field(
+        default=None, metadata={"help": "Stop after so many evaluations without a better validation F1."}
+    )
+    num_folds: int | None = field(default=None, metadata={"help": "Cross-validation over the training corpus."})
+    folds: list[int] | None = field(default=None, metadata={"help": "Run these folds only, counted from 1."})
+    num_seeds: int = field(default=1, metadata={"help": "Repeat the training with the seeds seed, seed + 1, ..."})
+    card_dir: str | None = field(
+        default=None, metadata={"help": "Write the run's results and model card here as well, named by --run_name."}
+    )
+    remove_unused_columns: bool = field(default=False, metadata={"help": "Keep it: scores read the other columns."})
+    train_sampling_strategy: str = field(default="group_by_length", metadata={"help": "How batches are formed."})

@@ -1,0 +1,304 @@
+"""Runs of the negation scope script: one training, seeds, or folds; each scored on every test corpus and resumable."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import logging
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import datasets
+import transformers
+from datasets import Dataset, load_dataset
+from transformers import AutoTokenizer, set_seed
+from transformers.trainer_utils import get_last_checkpoint
+
+from ..data.alignment import CUE_TOKEN, add_cue_token
+from ..data.detect import detect_format
+from ..data.negation_corpora import load_negation_corpus
+from ..data.negation_features import negation_features
+from ..modeling.auto import AutoModelForNegationScope
+from .arguments import NegationDataArguments, NegationModelArguments, NegationTrainingArguments
+from .cross_validation import first_rows, folds, hold_out
+from .negation_scope import NegationScopeTrainer, predict_scopes, sorted_by_length
+from .results import environment, read_json, summarise, summary_table, write_json
+
+logger = logging.getLogger(__name__)
+
+MEASURES = ("precision", "recall", "f1", "pcs")
+HELD_OUT = "held-out fold"
+RESULTS_FILE = "results.json"
+
+
+class Corpora(NamedTuple):
+    """Rows to train on, to stop early by (or None), and to score, by name."""
+
+    train: Dataset | None
+    validation: Dataset | None
+    test: dict[str, Dataset]
+
+
+class Run(NamedTuple):
+    """One training of a command."""
+
+    name: str
+    seed: int
+    corpora: Corpora
+
+
+def run_negation_scope(
+    model_args: NegationModelArguments,
+    data_args: NegationDataArguments,
+    args: NegationTrainingArguments,
+    command: list[str],
+) -> str:
+    """Do all runs that the arguments ask for, and write results beside them.
+
+    Args:
+        model_args: which model.
+        data_args: which corpora.
+        args: how to train; `num_folds` and `num_seeds` ask for several runs.
+        command: the command line, for the record.
+
+    Returns:
+        A Markdown table of the scores, mean and standard deviation.
+    """
+    set_up_logging(args)
+    corpora = load_corpora(data_args, args)
+    results = [one_run(run, model_args, data_args, args) for run in plan_runs(corpora, args)]
+    summary = summarise([result["scores"] for result in results]) if results[0]["scores"] else {}
+    record = {
+        "name": args.run_name or Path(str(args.output_dir)).name,
+        "command": shlex.join(["python", "run_glue_style/run_negation_scope.py", *command]),
+        "model": dataclasses.asdict(model_args),
+        "data": {name: value for name, value in dataclasses.asdict(data_args).items() if value is not None},
+        "training": training_record(args),
+        "corpora": corpus_statistics(corpora),
+        "environment": environment(),
+        "minutes": sum(result["minutes"] for result in results),
+        "parameters": results[0]["parameters"],
+        "scores": summary,
+        "runs": results,
+    }
+    if args.process_index == 0:
+        write_json(record, Path(str(args.output_dir)) / RESULTS_FILE)
+    return summary_table(summary, MEASURES)
+
+
+def set_up_logging(args: NegationTrainingArguments) -> None:
+    """Show what the library and transformers have to say, from each rank at the level asked for."""
+    logging.basicConfig(format=f"%(asctime)s rank {args.process_index} %(levelname)s %(name)s: %(message)s")
+    level = args.get_process_log_level()
+    logging.getLogger("clozeformers").setLevel(level)
+    transformers.utils.logging.set_verbosity(level)
+    datasets.utils.logging.set_verbosity(level)
+
+
+# ------------------------------------------------------------------------------------------------------------- corpora
+
+
+def load_corpora(data_args: NegationDataArguments, args: NegationTrainingArguments) -> Corpora:
+    """Read every corpus that the arguments name.
+
+    Raises:
+        ValueError: if there is nothing to train on and nothing to score, or early stopping lacks a validation set.
+    """
+    train, validation, test = None, None, {}
+    if data_args.dataset_name is not None:
+        hub = load_dataset(data_args.dataset_name, data_args.dataset_config_name)
+        train, validation = hub.get("train"), hub.get("validation")
+        test = {"test": hub["test"]} if "test" in hub else {}
+    if data_args.train_file is not None:
+        train = _read(data_args.train_file, data_args)
+    if data_args.validation_file is not None:
+        validation = _read(data_args.validation_file, data_args)
+    for path in data_args.test_file or []:
+        test[_unique_name(path, test)] = first_rows(_read(path, data_args), data_args.max_predict_samples)
+    if train is None and not test:
+        raise ValueError("nothing to do: give --train_file, --test_file or --dataset_name")
+    if train is not None:
+        train = first_rows(train, data_args.max_train_samples)
+        if validation is None and data_args.validation_fraction and not args.num_folds:
+            kept, held_out = hold_out(train["id"], data_args.validation_fraction, args.seed)
+            train, validation = train.select(kept), train.select(held_out)
+    if validation is not None:
+        validation = first_rows(validation, data_args.max_eval_samples)
+    elif args.early_stopping_patience is not None and not args.num_folds:
+        raise ValueError(
+            "early stopping needs a validation set: give --validation_file, --validation_fraction 0.1 or --num_folds"
+        )
+    return Corpora(train, validation, test)
+
+
+def _read(path: str, data_args: NegationDataArguments) -> Dataset:
+    corpus_format = data_args.corpus_format or detect_format(path)
+    return load_negation_corpus(path, format=corpus_format, kind=data_args.kind)
+
+
+def _unique_name(path: str, taken: dict[str, Dataset]) -> str:
+    """Name a test set by its file or folder, with the folder above where that is taken."""
+    place = Path(path)
+    return place.stem if place.stem not in taken else f"{place.parent.name}/{place.stem}"
+
+
+def corpus_statistics(corpora: Corpora) -> dict[str, dict[str, int]]:
+    """Sentences, cues and non-empty scopes of each corpus."""
+    named = {"train": corpora.train, "validation": corpora.validation, **corpora.test}
+    return {
+        name: {
+            "sentences": len({row_id.rpartition("#")[0] for row_id in rows["id"]}),
+            "cues": len(rows),
+            "scopes": sum(any(scope) for scope in rows["scope"]),
+        }
+        for name, rows in named.items()
+        if rows is not None
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------- runs
+
+
+def plan_runs(corpora: Corpora, args: NegationTrainingArguments) -> Iterator[Run]:
+    """The runs of a command: every fold with every seed, or the corpora as they are with every seed."""
+    for seed in range(args.seed, args.seed + args.num_seeds):
+        suffix = f"seed-{seed}" if args.num_seeds > 1 else ""
+        if not args.num_folds:
+            yield Run(suffix, seed, corpora)
+            continue
+        if corpora.train is None:
+            raise ValueError("--num_folds needs --train_file or --dataset_name: the folds are made of it")
+        for number, split in enumerate(folds(corpora.train["id"], args.num_folds, args.seed), start=1):
+            if args.folds is None or number in args.folds:
+                train, validation, test = (corpora.train.select(rows) for rows in split)
+                parts = Corpora(train, validation, {HELD_OUT: test, **corpora.test})
+                yield Run(f"fold-{number}" + (f"-{suffix}" if suffix else ""), seed, parts)
+
+
+def one_run(
+    run: Run, model_args: NegationModelArguments, data_args: NegationDataArguments, args: NegationTrainingArguments
+) -> dict[str, Any]:
+    """Train, score and save one model; or read what an earlier, interrupted command has measured of it."""
+    folder = Path(str(args.output_dir)) / run.name
+    arguments = {**dataclasses.asdict(model_args), **dataclasses.asdict(data_args), **training_record(args)}
+    done = folder / ("run-" + RESULTS_FILE)
+    if done.exists():
+        result: dict[str, Any] = read_json(done)
+        changed = sorted(key for key in arguments if result["arguments"].get(key) != arguments[key])
+        if not args.resume_from_checkpoint or changed:
+            raise ValueError(
+                f"{done} holds a finished run"
+                + (f" with other {', '.join(changed)}" if changed else "")
+                + "; give another --output_dir, or --resume_from_checkpoint true to go on with the same arguments"
+            )
+        logger.info("%s is finished already: its results are read from %s", run.name or "the run", done)
+        return result
+    run_args = copy.copy(args)
+    run_args.output_dir, run_args.seed = str(folder), run.seed
+    result = train_and_score(run, model_args, data_args, run_args) | {"arguments": arguments}
+    if args.process_index == 0:
+        write_json(result, done)
+    return result
+
+
+def training_record(args: NegationTrainingArguments) -> dict[str, Any]:
+    """The training arguments that differ from their defaults, places and reports left out."""
+    silent = {
+        "output_dir",
+        "resume_from_checkpoint",
+        "logging_dir",
+        "run_name",
+        "card_dir",
+        "report_to",
+        "disable_tqdm",
+    }
+    silent |= {"log_level", "log_level_replica", "local_rank", "hub_token", "folds"}
+    record = {}
+    for spec in dataclasses.fields(args):
+        value = getattr(args, spec.name)
+        default = spec.default if spec.default is not dataclasses.MISSING else None
+        if (
+            spec.init
+            and spec.name not in silent
+            and value != default
+            and isinstance(value, (int, float, str, bool, list))
+        ):
+            record[spec.name] = getattr(value, "value", value)
+    return record
+
+
+def train_and_score(
+    run: Run, model_args: NegationModelArguments, data_args: NegationDataArguments, args: NegationTrainingArguments
+) -> dict[str, Any]:
+    """One training, from the pretrained encoder to the scores of every test set."""
+    started = time.monotonic()
+    set_seed(args.seed)
+    model, tokenizer = load_model(model_args, data_args)
+
+    def features(rows: Dataset) -> Dataset:
+        return sorted_by_length(negation_features(rows, tokenizer, data_args.max_length, model.config.cue_token))
+
+    trainer = NegationScopeTrainer(
+        model,
+        args,
+        tokenizer,
+        train_dataset=features(run.corpora.train) if run.corpora.train is not None else None,
+        eval_dataset=features(run.corpora.validation) if run.corpora.validation is not None else None,
+    )
+    if trainer.train_dataset is not None:
+        metrics = trainer.train(resume_from_checkpoint=_checkpoint(args)).metrics
+        trainer.save_model()
+        trainer.save_metrics("train", metrics)
+        trainer.save_state()
+    if trainer.eval_dataset is not None:
+        trainer.save_metrics("eval", trainer.evaluate())
+    scores = {}
+    for name, rows in run.corpora.test.items():
+        test_features = negation_features(
+            rows, tokenizer, data_args.max_length, model.config.cue_token, overlapping=True
+        )
+        _, metrics = predict_scopes(trainer, test_features)
+        scores[name] = {measure: metrics[f"test_{measure}"] for measure in MEASURES}
+        trainer.save_metrics(f"predict_{name.replace('/', '_').replace(' ', '_')}", metrics)
+    return {
+        "run": run.name,
+        "seed": args.seed,
+        "scores": scores,
+        "epochs": trainer.state.epoch,
+        "best": {"step": trainer.state.best_global_step, "f1": trainer.state.best_metric},
+        "minutes": (time.monotonic() - started) / 60,
+        "parameters": model.num_parameters(),
+    }
+
+
+def _checkpoint(args: NegationTrainingArguments) -> str | None:
+    """The checkpoint to go on with: the one named, or the last of this run where one is asked for and there is one."""
+    wanted = args.resume_from_checkpoint
+    if wanted is None or str(wanted).lower() == "false":
+        return None
+    if str(wanted).lower() != "true":
+        return str(wanted)
+    return get_last_checkpoint(args.output_dir) if Path(str(args.output_dir)).is_dir() else None
+
+
+def load_model(model_args: NegationModelArguments, data_args: NegationDataArguments) -> tuple[Any, Any]:
+    """Load the encoder with a new head (or a whole model), and a tokenizer that knows the cue token if one is used."""
+    source = {"revision": model_args.revision}
+    tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path, **source)
+    tokenizer.model_max_length = data_args.max_length  # saved with the model: the pipeline reads windows of this length
+    model = AutoModelForNegationScope.from_pretrained(
+        model_args.model_name_or_path,
+        attention_variant=model_args.attention_variant,
+        num_attention_blocks=model_args.num_attention_blocks,
+        num_block_heads=model_args.num_block_heads,
+        head_dropout=model_args.head_dropout,
+        cue_token=CUE_TOKEN if data_args.input == "augment" else None,
+        **({"attn_implementation": model_args.attn_implementation} if model_args.attn_implementation else {}),
+        **source,
+    )
+    if model.config.cue_token is not None and add_cue_token(tokenizer):
+        model.resize_token_embeddings(len(tokenizer))
+    return model, tokenizer
