@@ -4,9 +4,9 @@
         --train_file SEM-2012-SharedTask-CD-SCO-training-09032012.txt --validation_fraction 0.1 \
         --test_file SEM-2012-SharedTask-CD-SCO-dev-09032012.txt --output_dir runs/oa-ca
 
-The first argument may be a recipe; what stands after it overrides it. `--num_folds 10` cross-validates, `--num_seeds 10`
-repeats with other seeds; `--resume_from_checkpoint true` goes on with what an interrupted command left. Runs unchanged under
-`accelerate launch` and `torchrun`.
+The first argument may be a recipe; what stands after it overrides it. `--num_folds 10` cross-validates,
+`--num_seeds 10` repeats with other seeds; `--resume_from_checkpoint true` goes on with what an interrupted command
+left. Runs unchanged under `accelerate launch` and `torchrun`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ def main(arguments: list[str]) -> None:
     """Parse the command line and run it."""
     classes = (NegationModelArguments, NegationDataArguments, NegationTrainingArguments)
     model_args, data_args, training_args = parse_recipe(classes, arguments)
-    print(run_negation_scope(model_args, data_args, training_args, arguments))
+    table = run_negation_scope(model_args, data_args, training_args, arguments)
+    if training_args.process_index == 0:
+        print(table)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
+from .hub import push_to_hub, save_with_code
 from .modeling.auto import AutoModelForNegationScope
 from .modeling.configuration_negation_scope import (
     AlbertNegationScopeOAConfig,
@@ -47,7 +48,9 @@ __all__ = [
     "RobertaNegationScopeOAConfig",
     "XLNetForNegationScopeOA",
     "XLNetNegationScopeOAConfig",
+    "push_to_hub",
     "register_variant",
+    "save_with_code",
 ]
 
 register()

@@ -22,7 +22,7 @@ class Reading:
         input_ids: piece ids, special tokens included.
         cue_mask: 1 on the cue's own pieces.
         word_ids: the number of the word in the whole sentence, `NO_WORD` for special tokens.
-        is_whole: False if words of the sentence were left out.
+        is_whole: False if words of the sentence, or pieces of the cue, were left out.
     """
 
     example: int
@@ -56,8 +56,10 @@ def read_cues(
     tokenizer: Any,
     sentences: Sequence[Sequence[str]],
     cues: Sequence[Sequence[int]],
+    *,
     max_length: int,
     cue_token: str | None,
+    max_cue_length: int,
     overlapping: bool = False,
 ) -> list[Reading]:
     """Turn sentences, each with one cue, into model inputs.
@@ -71,6 +73,7 @@ def read_cues(
         cues: 0 or 1 a word, for each sentence.
         max_length: most pieces in an input, special tokens included.
         cue_token: the token to put before each cue word ("augment"), known to the tokenizer; None for none ("normal").
+        max_cue_length: most pieces that a model takes as the cue; of a longer one, the first are marked.
         overlapping: whether a long sentence gives several windows.
 
     Returns:
@@ -83,17 +86,29 @@ def read_cues(
         )
     everything = [range(len(sentence)) for sentence in sentences]
     readings: list[Reading] = []
-    whole = _encode(tokenizer, sentences, cues, everything, cue_token)
+    whole = _encode(tokenizer, sentences, cues, everything, cue_token=cue_token)
     for number, reading in enumerate(whole):
         if len(reading.input_ids) <= max_length:
-            readings.append(reading)
+            readings.append(_with_short_cue(reading, max_cue_length))
             continue
         lengths = _piece_counts(reading, cues[number], cue_token)
         room = max_length - (len(reading.input_ids) - sum(lengths))
         for window in cue_windows(lengths, cues[number], room, overlapping):
-            [part] = _encode(tokenizer, [sentences[number]], [cues[number]], [window], cue_token, max_length)
-            readings.append(replace(part, example=number, is_whole=False))
+            [part] = _encode(
+                tokenizer, [sentences[number]], [cues[number]], [window], cue_token=cue_token, max_length=max_length
+            )
+            part = replace(part, example=number, is_whole=False)
+            readings.append(_with_short_cue(part, max_cue_length))
     return readings
+
+
+def _with_short_cue(reading: Reading, max_cue_length: int) -> Reading:
+    """Unmark the pieces of a cue after the first `max_cue_length`."""
+    if sum(reading.cue_mask) <= max_cue_length:
+        return reading
+    last = [piece for piece, is_cue in enumerate(reading.cue_mask) if is_cue][max_cue_length - 1]
+    shorter = reading.cue_mask[: last + 1] + [0] * (len(reading.cue_mask) - last - 1)
+    return replace(reading, cue_mask=shorter, is_whole=False)
 
 
 def cue_windows(lengths: Sequence[int], cue: Sequence[int], room: int, overlapping: bool) -> Iterator[range]:
@@ -115,7 +130,9 @@ def cue_windows(lengths: Sequence[int], cue: Sequence[int], room: int, overlappi
     while end <= last and used + lengths[end] <= room:
         used += lengths[end]
         end += 1
-    core = range(first, max(end, first + 1))
+    if end == first:  # not even the first word fits: it fills the window alone, cut at its end
+        end, used = first + 1, room
+    core = range(first, end)
     seen = set()
     for left_share in (0.5, 1.0, 0.0) if overlapping else (0.5,):
         window = _grow(lengths, core, room - used, left_share)
@@ -125,9 +142,7 @@ def cue_windows(lengths: Sequence[int], cue: Sequence[int], room: int, overlappi
 
 
 def _grow(lengths: Sequence[int], core: range, spare: int, left_share: float) -> range:
-    """Widen a window to both sides, giving the left the stated share of the spare pieces and each side what the other
-    cannot use.
-    """
+    """Widen a window, the left side by its share of the spare pieces, each by what the other cannot use."""
     left_all, right_all = sum(lengths[: core.start]), sum(lengths[core.stop :])
     left = min(left_all, max(int(spare * left_share), spare - right_all))
     start, stop = core.start, core.stop
@@ -155,6 +170,7 @@ def _encode(
     sentences: Sequence[Sequence[str]],
     cues: Sequence[Sequence[int]],
     windows: Sequence[range],
+    *,
     cue_token: str | None,
     max_length: int | None = None,
 ) -> list[Reading]:

@@ -14,15 +14,23 @@ logger = logging.getLogger(__name__)
 
 
 def negation_features(
-    rows: Dataset, tokenizer: Any, max_length: int, cue_token: str | None, overlapping: bool = False
+    rows: Dataset,
+    tokenizer: Any,
+    *,
+    max_length: int,
+    cue_token: str | None,
+    max_cue_length: int = 16,
+    overlapping: bool = False,
 ) -> Dataset:
     """Tokenise corpus rows.
 
     Args:
         rows: as `load_negation_corpus` gives them.
         tokenizer: a fast tokenizer that knows the cue token.
-        max_length: most pieces in an input. A longer sentence is cut to a window around its cue, and counted in the log.
+        max_length: most pieces in an input. A longer sentence is cut to a window around its cue, and counted in the
+            log.
         cue_token: the token put before each cue word ("augment"), or None ("normal").
+        max_cue_length: most word pieces of a cue, as in the model's config.
         overlapping: read a longer sentence through several windows, for prediction.
 
     Returns:
@@ -34,7 +42,16 @@ def negation_features(
     def tokenise(batch: dict[str, list[Any]], indices: list[int]) -> dict[str, list[Any]]:
         nonlocal windowed
         features: dict[str, list[Any]] = {name: [] for name in FEATURE_COLUMNS}
-        for reading in read_cues(tokenizer, batch["tokens"], batch["cue"], max_length, cue_token, overlapping):
+        readings = read_cues(
+            tokenizer,
+            batch["tokens"],
+            batch["cue"],
+            max_length=max_length,
+            cue_token=cue_token,
+            max_cue_length=max_cue_length,
+            overlapping=overlapping,
+        )
+        for reading in readings:
             labels = [IGNORED_LABEL] * len(reading.input_ids)
             for piece, word in first_pieces(reading.word_ids):
                 labels[piece] = batch["scope"][reading.example][word]
@@ -59,10 +76,12 @@ def negation_features(
     )
     if windowed:
         logger.warning(
-            "%d of %d inputs hold a part of their sentence only: it has more than %d pieces (max_length)",
+            "%d of %d inputs hold a part of their sentence or cue only: it has more than %d word pieces (max_length), "
+            "or its cue more than %d (max_cue_length)",
             windowed,
             len(features),
             max_length,
+            max_cue_length,
         )
     return features
 

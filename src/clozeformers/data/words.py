@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 # Penn Treebank's treatment of negated verbs: "isn't" is "is" + "n't", "cannot" is "can" + "not".
@@ -49,30 +50,8 @@ def split_words(text: str) -> list[Word]:
 # A stop after one of these, or after a single letter, ends no sentence.
 _ABBREVIATIONS = frozenset(
     [
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "vs",
-        "etc",
-        "fig",
-        "figs",
-        "eq",
-        "no",
-        "nos",
-        "vol",
-        "al",
-        "e.g",
-        "i.e",
-        "cf",
-        "ca",
-        "approx",
-        "jr",
-        "sr",
-        "inc",
-        "ltd",
+        *("mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "inc", "ltd"),
+        *("vs", "etc", "fig", "figs", "eq", "no", "nos", "vol", "al", "e.g", "i.e", "cf", "ca", "approx"),
     ]
 )
 _CLOSING = frozenset("\"'”’)]»")
@@ -92,7 +71,7 @@ def sentence_ends(text: str, words: Sequence[Word]) -> list[int]:
         For each sentence, the number of the word after its last; the last entry is the number of words.
     """
     ends = []
-    for number, (word, following) in enumerate(zip(words, words[1:], strict=False)):
+    for number, (word, following) in enumerate(pairwise(words)):
         gap = text[word.end : following.start]
         if gap.count("\n") > 1 or (gap and not following.text[0].islower() and _closes_sentence(words, number)):
             ends.append(number + 1)

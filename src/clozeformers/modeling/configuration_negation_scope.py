@@ -15,6 +15,7 @@ from transformers import (
     RobertaConfig,
     XLNetConfig,
 )
+from transformers.pipelines import PIPELINE_REGISTRY
 
 from .orthogonal_attention import check_sizes
 
@@ -88,6 +89,9 @@ class NegationScopeConfigMixin:
         """As `PreTrainedConfig.from_dict`, but our fields are set before the config is validated, not after."""
         ours = {name: kwargs[name] for name in NegationScopeConfigMixin.__dataclass_fields__ if name in kwargs}
         rest = {name: value for name, value in kwargs.items() if name not in ours}
+        if "negation-scope" in PIPELINE_REGISTRY.supported_tasks:
+            # transformers prefers the pipeline that a checkpoint brings, and asks to trust it, over a registered one.
+            config_dict = {key: config_dict[key] for key in config_dict if key not in ("auto_map", "custom_pipelines")}
         return super().from_dict(config_dict | ours, **rest)  # type: ignore[misc]
 
 

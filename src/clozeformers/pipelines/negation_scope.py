@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Literal
+from os import PathLike
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch.utils.data import Dataset as TorchDataset
@@ -18,6 +19,13 @@ from .negation_inputs import CueDetector, CueInSentence, Span, cues_of_input
 # Inputs that are read together: enough to form batches of like lengths, few enough to stream.
 _INPUTS_AT_ONCE = 16
 _FALLBACK_MAX_LENGTH = 512
+
+
+class CueToRead(NamedTuple):
+    """A cue in its sentence, and the windows that the model reads it in."""
+
+    cue: CueInSentence
+    readings: list[Reading]
 
 
 class NegationScopePipeline(Pipeline):
@@ -130,11 +138,15 @@ class NegationScopePipeline(Pipeline):
     ) -> Iterator[Any]:
         single = _is_single(inputs)
         stream = tqdm(
-            enumerate([inputs] if single else _iterate(inputs)), total=_length(inputs), disable=not progress_bar, desc="Reading", unit="input"
+            enumerate([inputs] if single else _iterate(inputs)),
+            total=_length(inputs),
+            disable=not progress_bar,
+            desc="Reading",
+            unit="input",
         )
         stream = iter(stream)
         while chunk := list(islice(stream, _INPUTS_AT_ONCE * batch_size)):
-            cues: list[CueInSentence] = []
+            cues: list[CueToRead] = []
             outputs: list[Any] = []
             for number, given in chunk:
                 try:
@@ -150,33 +162,50 @@ class NegationScopePipeline(Pipeline):
             for output in outputs:
                 yield output if isinstance(output, dict) else [written[number] for number in output]
 
-    def preprocess(self, input_: Any, affixes: bool = True, cue_detector: CueDetector | None = None) -> list[CueInSentence]:
-        """Find the cues of one input, each with its sentence; see `cues_of_input`."""
-        return cues_of_input(input_, self.max_length, affixes, cue_detector)
+    def save_pretrained(self, save_directory: str | PathLike[str], **kwargs: Any) -> None:
+        """Save model and tokenizer; the base class would try to copy this module, whose imports it cannot follow."""
+        self.model.save_pretrained(save_directory, **kwargs)
+        self.tokenizer.save_pretrained(save_directory, **kwargs)
 
-    def _read(self, cues: Sequence[CueInSentence], batch_size: int) -> list[tuple[CueInSentence, list[float]]]:
-        """Probability of each word of each cue's sentence to be in scope."""
-        sentences = [[word.text for word in cue.words] for cue in cues]
-        masks = [cue.cue_words for cue in cues]
+    def preprocess(
+        self, input_: Any, affixes: bool = True, cue_detector: CueDetector | None = None
+    ) -> list[CueToRead]:
+        """Find the cues of one input, each with its sentence (see `cues_of_input`), and the windows it is read in.
+
+        Raises:
+            TypeError, ValueError: as `cues_of_input`.
+        """
+        cues = cues_of_input(input_, self.max_length, affixes, cue_detector)
         readings = read_cues(
-            self.tokenizer, sentences, masks, self.max_length, self.model.config.cue_token, overlapping=True
+            self.tokenizer,
+            [[word.text for word in cue.words] for cue in cues],
+            [cue.cue_words for cue in cues],
+            max_length=self.max_length,
+            cue_token=self.model.config.cue_token,
+            max_cue_length=self.model.config.max_cue_length,
+            overlapping=True,
         )
+        windows: list[list[Reading]] = [[] for _ in cues]
+        for reading in readings:
+            windows[reading.example].append(reading)
+        return [CueToRead(*pair) for pair in zip(cues, windows, strict=True)]
+
+    def _read(self, cues: Sequence[CueToRead], batch_size: int) -> list[tuple[CueInSentence, list[float]]]:
+        """Probability of each word of each cue's sentence to be in scope."""
+        windows = [(number, reading) for number, cue in enumerate(cues) for reading in cue.readings]
+        windows.sort(key=lambda window: len(window[1].input_ids))
         collate = NegationCollator(self.tokenizer.pad_token_id)
-        order = sorted(range(len(readings)), key=lambda number: len(readings[number].input_ids))
-        windows: list[list[tuple[Reading, list[float]]]] = [[] for _ in cues]
-        for start in range(0, len(order), batch_size):
-            batch = [readings[number] for number in order[start : start + batch_size]]
-            probabilities = self.forward(collate([_features(reading) for reading in batch]))
-            for reading, pieces in zip(batch, probabilities.tolist(), strict=True):
-                windows[reading.example].append((reading, pieces[: len(reading.input_ids)]))
+        pieces: list[list[list[float]]] = [[] for _ in cues]
+        word_ids: list[list[list[int]]] = [[] for _ in cues]
+        for start in range(0, len(windows), batch_size):
+            batch = windows[start : start + batch_size]
+            probabilities = self.forward(collate([_features(reading) for _, reading in batch]))
+            for (number, reading), row in zip(batch, probabilities.tolist(), strict=True):
+                pieces[number].append(row[: len(reading.input_ids)])
+                word_ids[number].append(reading.word_ids)
         return [
-            (
-                cue,
-                word_probabilities(
-                    len(cue.words), [reading.word_ids for reading, _ in parts], [pieces for _, pieces in parts]
-                ),
-            )
-            for cue, parts in zip(cues, windows, strict=True)
+            (cue.cue, word_probabilities(len(cue.cue.words), word_ids[number], pieces[number]))
+            for number, cue in enumerate(cues)
         ]
 
     def _forward(self, input_tensors: dict[str, torch.Tensor], **_: Any) -> torch.Tensor:

@@ -72,3 +72,8 @@ class NegationTrainingArguments(TrainingArguments):
     )
     remove_unused_columns: bool = field(default=False, metadata={"help": "Keep it: scores read the other columns."})
     train_sampling_strategy: str = field(default="group_by_length", metadata={"help": "How batches are formed."})
+
+    def __post_init__(self) -> None:
+        """Pin no memory where there is no accelerator to copy it to."""
+        super().__post_init__()
+        self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"

@@ -20,8 +20,9 @@ class Split(NamedTuple):
 
 
 def folds(row_ids: Sequence[str], num_folds: int, seed: int) -> Iterator[Split]:
-    """Cross-validation as in the paper (section 4): one fold tests, and as many sentences again, drawn from the others,
-    validate.
+    """Cross-validation as in the paper (section 4).
+
+    One fold tests; as many sentences again, drawn from the other folds, validate.
 
     Args:
         row_ids: ids of the corpus rows; rows of one sentence stay together.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from datasets import Dataset
-from torch.utils.data import DataLoader, SequentialSampler
+from torch.utils.data import DataLoader, Sampler, SequentialSampler
 from transformers import EarlyStoppingCallback, EvalPrediction, Trainer
 from transformers.trainer_utils import EvalLoopOutput
 
@@ -16,6 +15,7 @@ from ..data.negation_collator import NegationCollator
 from ..metrics import NegationScope
 from .arguments import NegationTrainingArguments
 from .parameter_groups import backbone_and_head_groups
+from .sampling import EpochLengthGroupedSampler
 
 
 class NegationScopeTrainer(Trainer):
@@ -66,9 +66,17 @@ class NegationScopeTrainer(Trainer):
         self._scored_features: Dataset = dataloader.dataset
         return super().evaluation_loop(dataloader, *args, **kwargs)
 
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler[int] | None:
+        rows = self.train_dataset if train_dataset is None else train_dataset
+        if self.args.train_sampling_strategy != "group_by_length":
+            return super()._get_train_sampler(rows)
+        whole_batch = self.args.train_batch_size * self.args.world_size * self.args.gradient_accumulation_steps
+        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
+        return EpochLengthGroupedSampler(whole_batch, list(rows["length"]), seed)
+
     def _get_eval_sampler(self, eval_dataset: Dataset) -> SequentialSampler:
-        # Trainer would group by length at random; predictions must come in the order of the features, which `sorted_by_length`
-        # puts into cheap batches.
+        # Trainer would group by length at random; predictions must come in the order of the features, which
+        # `sorted_by_length` puts into cheap batches.
         return SequentialSampler(eval_dataset)
 
     def _score(self, prediction: EvalPrediction) -> dict[str, float]:
@@ -85,7 +93,8 @@ def _scope_probabilities(logits: torch.Tensor, labels: torch.Tensor) -> torch.Te
 
 def sorted_by_length(features: Dataset) -> Dataset:
     """Longest first, so that batches hold like lengths and a batch too large for the memory fails at once."""
-    return features.sort("length", reverse=True, keep_in_memory=True, load_from_cache_file=False)
+    lengths = features["length"]
+    return features.select(sorted(range(len(features)), key=lambda number: -lengths[number]), keep_in_memory=True)
 
 
 def scope_probabilities(features: Dataset, predictions: Any) -> dict[int, list[float]]:
@@ -112,11 +121,16 @@ def scope_labels(probabilities: list[float]) -> list[int]:
     return [int(probability > 0.5) for probability in probabilities]
 
 
-def predict_scopes(
-    trainer: NegationScopeTrainer, features: Dataset
-) -> tuple[dict[int, list[int]], Mapping[str, float]]:
-    """Predict a corpus: labels of each row's words, and the scores."""
-    features = sorted_by_length(features)
+def predict_scopes(trainer: NegationScopeTrainer, features: Dataset) -> tuple[dict[int, list[int]], dict[str, float]]:
+    """Predict a corpus.
+
+    Args:
+        trainer: with the model to predict with.
+        features: of the corpus, as `negation_features` returns them.
+
+    Returns:
+        For each corpus row, 0 or 1 a word; and the scores, their names prefixed `test_`.
+    """
     output = trainer.predict(features, metric_key_prefix="test")
     probabilities = scope_probabilities(features, output.predictions)
-    return {row: scope_labels(values) for row, values in probabilities.items()}, output.metrics or {}
+    return {row: scope_labels(values) for row, values in probabilities.items()}, dict(output.metrics or {})

@@ -15,12 +15,15 @@ import datasets
 import transformers
 from datasets import Dataset, load_dataset
 from transformers import AutoTokenizer, set_seed
-from transformers.trainer_utils import get_last_checkpoint
 
 from ..data.alignment import CUE_TOKEN, add_cue_token
+from ..data.cd_sco import read_cd_sco, write_cd_sco
 from ..data.detect import detect_format
 from ..data.negation_corpora import load_negation_corpus
 from ..data.negation_features import negation_features
+from ..data.negation_jsonl import write_negation_jsonl
+from ..metrics import SemStarScope
+from ..model_card import write_model_card
 from ..modeling.auto import AutoModelForNegationScope
 from .arguments import NegationDataArguments, NegationModelArguments, NegationTrainingArguments
 from .cross_validation import first_rows, folds, hold_out
@@ -35,11 +38,12 @@ RESULTS_FILE = "results.json"
 
 
 class Corpora(NamedTuple):
-    """Rows to train on, to stop early by (or None), and to score, by name."""
+    """Rows to train on, to stop early by (or None), and to score, by name; and the files of the latter."""
 
     train: Dataset | None
     validation: Dataset | None
     test: dict[str, Dataset]
+    files: dict[str, Path]
 
 
 class Run(NamedTuple):
@@ -85,8 +89,20 @@ def run_negation_scope(
         "runs": results,
     }
     if args.process_index == 0:
-        write_json(record, Path(str(args.output_dir)) / RESULTS_FILE)
+        write_record(record, Path(str(args.output_dir)), args.card_dir)
     return summary_table(summary, MEASURES)
+
+
+def write_record(record: dict[str, Any], output_dir: Path, card_dir: str | None) -> None:
+    """Write results and model card into the output folder and, named by the run, into the folder of all cards."""
+    model_folder: Path | None = output_dir / record["runs"][0]["run"]
+    if not (output_dir / record["runs"][0]["run"] / "config.json").exists():
+        model_folder = None
+    write_json(record, output_dir / RESULTS_FILE)
+    card = write_model_card(record, output_dir, model_folder)
+    if card_dir is not None:
+        write_json(record, Path(card_dir) / f"{record['name']}.json")
+        (Path(card_dir) / f"{record['name']}.md").write_bytes(card.read_bytes())
 
 
 def set_up_logging(args: NegationTrainingArguments) -> None:
@@ -116,8 +132,11 @@ def load_corpora(data_args: NegationDataArguments, args: NegationTrainingArgumen
         train = _read(data_args.train_file, data_args)
     if data_args.validation_file is not None:
         validation = _read(data_args.validation_file, data_args)
+    files = {}
     for path in data_args.test_file or []:
-        test[_unique_name(path, test)] = first_rows(_read(path, data_args), data_args.max_predict_samples)
+        name = _unique_name(path, test)
+        files[name] = Path(path)
+        test[name] = first_rows(_read(path, data_args), data_args.max_predict_samples)
     if train is None and not test:
         raise ValueError("nothing to do: give --train_file, --test_file or --dataset_name")
     if train is not None:
@@ -131,7 +150,7 @@ def load_corpora(data_args: NegationDataArguments, args: NegationTrainingArgumen
         raise ValueError(
             "early stopping needs a validation set: give --validation_file, --validation_fraction 0.1 or --num_folds"
         )
-    return Corpora(train, validation, test)
+    return Corpora(train, validation, test, files)
 
 
 def _read(path: str, data_args: NegationDataArguments) -> Dataset:
@@ -174,7 +193,7 @@ def plan_runs(corpora: Corpora, args: NegationTrainingArguments) -> Iterator[Run
         for number, split in enumerate(folds(corpora.train["id"], args.num_folds, args.seed), start=1):
             if args.folds is None or number in args.folds:
                 train, validation, test = (corpora.train.select(rows) for rows in split)
-                parts = Corpora(train, validation, {HELD_OUT: test, **corpora.test})
+                parts = Corpora(train, validation, {HELD_OUT: test, **corpora.test}, corpora.files)
                 yield Run(f"fold-{number}" + (f"-{suffix}" if suffix else ""), seed, parts)
 
 
@@ -205,27 +224,15 @@ def one_run(
 
 
 def training_record(args: NegationTrainingArguments) -> dict[str, Any]:
-    """The training arguments that differ from their defaults, places and reports left out."""
-    silent = {
-        "output_dir",
-        "resume_from_checkpoint",
-        "logging_dir",
-        "run_name",
-        "card_dir",
-        "report_to",
-        "disable_tqdm",
-    }
-    silent |= {"log_level", "log_level_replica", "local_rank", "hub_token", "folds"}
+    """The training arguments that were given, places and reports left out."""
+    silent = {"output_dir", "resume_from_checkpoint", "run_name", "card_dir", "report_to", "disable_tqdm", "folds"}
+    silent |= {"log_level", "log_level_replica", "hub_token"}
+    defaults = NegationTrainingArguments(output_dir="unused", use_cpu=args.use_cpu)
     record = {}
     for spec in dataclasses.fields(args):
         value = getattr(args, spec.name)
-        default = spec.default if spec.default is not dataclasses.MISSING else None
-        if (
-            spec.init
-            and spec.name not in silent
-            and value != default
-            and isinstance(value, (int, float, str, bool, list))
-        ):
+        given = spec.init and spec.name not in silent and value != getattr(defaults, spec.name)
+        if given and isinstance(value, (int, float, str, list)):
             record[spec.name] = getattr(value, "value", value)
     return record
 
@@ -238,8 +245,16 @@ def train_and_score(
     set_seed(args.seed)
     model, tokenizer = load_model(model_args, data_args)
 
-    def features(rows: Dataset) -> Dataset:
-        return sorted_by_length(negation_features(rows, tokenizer, data_args.max_length, model.config.cue_token))
+    def features(rows: Dataset, overlapping: bool = False) -> Dataset:
+        prepared = negation_features(
+            rows,
+            tokenizer,
+            max_length=data_args.max_length,
+            cue_token=model.config.cue_token,
+            max_cue_length=model.config.max_cue_length,
+            overlapping=overlapping,
+        )
+        return sorted_by_length(prepared)
 
     trainer = NegationScopeTrainer(
         model,
@@ -257,12 +272,15 @@ def train_and_score(
         trainer.save_metrics("eval", trainer.evaluate())
     scores = {}
     for name, rows in run.corpora.test.items():
-        test_features = negation_features(
-            rows, tokenizer, data_args.max_length, model.config.cue_token, overlapping=True
-        )
-        _, metrics = predict_scopes(trainer, test_features)
+        labels, metrics = predict_scopes(trainer, features(rows, overlapping=True))
         scores[name] = {measure: metrics[f"test_{measure}"] for measure in MEASURES}
-        trainer.save_metrics(f"predict_{name.replace('/', '_').replace(' ', '_')}", metrics)
+        label = name.replace("/", "_").replace(" ", "_")
+        trainer.save_metrics(f"predict_{label}", metrics)
+        if trainer.is_world_process_zero():
+            predicted = [{**row, "scope": labels[number]} for number, row in enumerate(rows)]
+            write_predictions(
+                predicted, run.corpora.files.get(name), Path(str(args.output_dir)) / f"predictions_{label}"
+            )
     return {
         "run": run.name,
         "seed": args.seed,
@@ -274,14 +292,36 @@ def train_and_score(
     }
 
 
+def write_predictions(rows: list[Any], gold: Path | None, path: Path) -> None:
+    """Write predicted scopes as JSON lines and, for a whole CD-SCO file, in its columns with the *SEM 2012 scores.
+
+    Args:
+        rows: corpus rows with the predicted scope.
+        gold: the file they were read from, if it was one.
+        path: where to, without ending.
+    """
+    write_negation_jsonl(rows, path.with_suffix(".jsonl"))
+    scopes = {row["id"]: row["scope"] for row in rows}
+    if gold is not None and rows[0]["corpus"] == "cd-sco" and {row["id"] for row in read_cd_sco(gold)} == scopes.keys():
+        columns = path.with_suffix(".txt")
+        write_cd_sco(gold, scopes, columns)
+        write_json(
+            SemStarScope().compute(predictions=[str(columns)], references=[str(gold)]),
+            path.with_name(path.name.replace("predictions", "sem_star")).with_suffix(".json"),
+        )
+
+
 def _checkpoint(args: NegationTrainingArguments) -> str | None:
-    """The checkpoint to go on with: the one named, or the last of this run where one is asked for and there is one."""
+    """The checkpoint to go on with: the one named, or the last complete one of this run, or None."""
     wanted = args.resume_from_checkpoint
     if wanted is None or str(wanted).lower() == "false":
         return None
     if str(wanted).lower() != "true":
         return str(wanted)
-    return get_last_checkpoint(args.output_dir) if Path(str(args.output_dir)).is_dir() else None
+    folders = sorted(Path(str(args.output_dir)).glob("checkpoint-*"), key=lambda folder: int(folder.name.split("-")[1]))
+    # Trainer writes its state last: a folder without it was being written when the run was killed.
+    complete = [folder for folder in folders if (folder / "trainer_state.json").exists()]
+    return str(complete[-1]) if complete else None
 
 
 def load_model(model_args: NegationModelArguments, data_args: NegationDataArguments) -> tuple[Any, Any]:
