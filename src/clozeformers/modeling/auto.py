@@ -7,6 +7,7 @@ from typing import Any
 
 from transformers import AutoConfig, PreTrainedConfig
 
+from .configuration_negation_scope import NegationScopeConfigMixin
 from .modeling_negation_scope import NEGATION_SCOPE_MODELS, NegationScopeMixin
 
 
@@ -48,10 +49,19 @@ class AutoModelForNegationScope:
             config: a negation scope config, or the config of a known backbone.
             **kwargs: fields of the head's config (`attention_variant`, `num_attention_blocks`, ...).
         """
-        model_class = cls.model_class(config)
-        values = config.to_dict() | kwargs
-        values.pop("model_type", None)
-        return model_class(model_class.config_class.from_dict(values))
+        loading = {name: kwargs.pop(name) for name in ("dtype", "attn_implementation") if name in kwargs}
+        return cls.model_class(config)._from_config(cls._own_config(config, kwargs), **loading)
+
+    @classmethod
+    def _own_config(cls, config: PreTrainedConfig, fields: dict[str, Any]) -> PreTrainedConfig:
+        """The config of our model: `config` itself if it is one, else the backbone's made into one; with the fields."""
+        own_class = cls.model_class(config).config_class
+        values = config.to_dict()
+        if not isinstance(config, own_class):
+            values = {key: value for key, value in values.items() if key not in ("model_type", "id2label", "label2id")}
+        own = own_class.from_dict(values | fields)
+        own._attn_implementation = config._attn_implementation
+        return own
 
     @classmethod
     def from_pretrained(cls, name_or_path: str | PathLike[str], *model_args: Any, **kwargs: Any) -> NegationScopeMixin:
@@ -66,4 +76,7 @@ class AutoModelForNegationScope:
         if config is None:
             hub_arguments = ("cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token")
             config = AutoConfig.from_pretrained(name_or_path, **{k: kwargs[k] for k in hub_arguments if k in kwargs})
+        else:
+            names = NegationScopeConfigMixin.__dataclass_fields__
+            kwargs["config"] = cls._own_config(config, {name: kwargs.pop(name) for name in names if name in kwargs})
         return cls.model_class(config).from_pretrained(name_or_path, *model_args, **kwargs)

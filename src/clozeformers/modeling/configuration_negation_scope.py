@@ -82,6 +82,8 @@ class NegationScopeConfigMixin:
         config, unused = super().get_config_dict(*args, **kwargs)  # type: ignore[misc]
         if config.get("model_type") == cls.backbone_model_type:
             config["model_type"] = cls.model_type  # type: ignore[attr-defined]
+            # Labels of another task are not the new head's.
+            config = {key: value for key, value in config.items() if key not in ("id2label", "label2id", "num_labels")}
         return config, unused
 
     @classmethod

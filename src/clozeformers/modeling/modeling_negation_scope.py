@@ -29,6 +29,7 @@ from transformers import (
 from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import TokenClassifierOutput
+from transformers.models.albert.modeling_albert import AlbertLayer
 from transformers.models.xlnet.modeling_xlnet import XLNetLayer
 from transformers.utils import can_return_tuple
 
@@ -139,6 +140,8 @@ class NegationScopeMixin(PreTrainedModel):
         Raises:
             ValueError: if a cue has more than `config.max_cue_length` pieces (not in compiled code, which cannot look).
         """
+        if output_attentions is None:
+            output_attentions = self.config.output_attentions
         if self.backbone_reads_token_types:
             kwargs["token_type_ids"] = token_type_ids
         encoded = self.base_model(
@@ -223,9 +226,9 @@ def word_loss(
 class CheckpointedXLNetLayer(GradientCheckpointingLayer, XLNetLayer):
     """XLNet's layer with gradient checkpointing, which transformers' own lacks."""
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """As `XLNetLayer.forward`."""
-        return XLNetLayer.forward(self, *args, **kwargs)
+
+class CheckpointedAlbertLayer(GradientCheckpointingLayer, AlbertLayer):
+    """ALBERT's layer with gradient checkpointing, which transformers' own lacks."""
 
 
 class XLNetForNegationScopeOA(NegationScopeMixin, XLNetPreTrainedModel):
@@ -244,7 +247,8 @@ class XLNetForNegationScopeOA(NegationScopeMixin, XLNetPreTrainedModel):
         """Build XLNet with layers that can be checkpointed."""
         backbone = XLNetModel(config)
         backbone.layer = nn.ModuleList(CheckpointedXLNetLayer(config) for _ in range(config.n_layer))
-        return backbone
+        # XLNet makes some of its parameters in float32 whatever the type that `from_pretrained(dtype=...)` asks for.
+        return backbone.to(torch.get_default_dtype())
 
 
 class BertForNegationScopeOA(NegationScopeMixin, BertPreTrainedModel):
@@ -269,6 +273,13 @@ class AlbertForNegationScopeOA(NegationScopeMixin, AlbertPreTrainedModel):
     config_class = AlbertNegationScopeOAConfig
     config: AlbertNegationScopeOAConfig
     backbone_class = AlbertModel
+
+    def build_backbone(self, config: AlbertNegationScopeOAConfig) -> AlbertModel:
+        """Build ALBERT with layers that can be checkpointed."""
+        backbone = AlbertModel(config, add_pooling_layer=False)
+        for group in backbone.encoder.albert_layer_groups:
+            group.albert_layers = nn.ModuleList(CheckpointedAlbertLayer(config) for _ in range(config.inner_group_num))
+        return backbone
 
 
 class DebertaV2ForNegationScopeOA(NegationScopeMixin, DebertaV2PreTrainedModel):

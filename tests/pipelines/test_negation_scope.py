@@ -1,0 +1,287 @@
+"""`pipeline("negation-scope")`: what comes out, and what happens to whatever goes in."""
+
+import time
+
+import pytest
+from datasets import Dataset
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch.utils.data import Dataset as TorchDataset
+from transformers import AutoModelForTokenClassification, AutoTokenizer, BertConfig, BertForTokenClassification, pipeline
+
+from clozeformers import NegationScopePipeline
+from clozeformers.data.words import split_words
+from clozeformers.pipelines.negation_inputs import CueInSentence, cues_of_input
+from clozeformers.pipelines.negation_scope import describe, scope_spans
+
+CUE_WORDS = ["not", "n't", "no", "neither", "nor", "without", "impossible", "unhappy", "cannot", "isn't", "don’t", "never"]
+SIGNS = ["😀", "\t", "  ", "\u00a0", ".", ",", "…", "\u200b", "é", "ﬁ", "中文", "\n", "\r\n", "👩‍👩‍👧", "’", "[CUE]", "İ", "ß", "\x00"]
+texts = st.lists(st.one_of(st.sampled_from(CUE_WORDS + SIGNS), st.text(max_size=6)), max_size=14).flatmap(
+    lambda parts: st.sampled_from(["", " "]).map(lambda gap: gap.join(parts))
+)
+texts = texts.filter(lambda text: text.encode("utf-8", "ignore").decode() == text)
+
+
+@pytest.fixture(scope="module")
+def negation(tiny_model_folder):
+    return pipeline("negation-scope", model=str(tiny_model_folder))
+
+
+def read(text, scope, parts):
+    words = split_words(text)
+    cue = CueInSentence(text, tuple(words), tuple(parts))
+    return describe(cue, [0.9 if word.text in scope else 0.2 for word in words])
+
+
+def test_what_is_returned_explains_itself():
+    found = read("I do not know the answer.", {"I", "do", "know", "the", "answer"}, [(5, 8)])
+    assert found == {
+        "cue": {"text": "not", "start": 5, "end": 8},
+        "scope": [{"text": "I do", "start": 0, "end": 4}, {"text": "know the answer", "start": 9, "end": 24}],
+        "score": pytest.approx(0.9),
+    }
+
+
+def test_affixes_and_parts():
+    assert [span["text"] for span in read("It is impossible .", {"It", "is", "impossible"}, [(6, 8)])["scope"]] == [
+        "It is",
+        "possible",
+    ]
+    found = read("neither a saint nor a sinner", {"a", "saint", "sinner"}, [(0, 7), (16, 19)])
+    assert [part["text"] for part in found["cue"]["parts"]] == ["neither", "nor"]
+    assert (found["cue"]["start"], found["cue"]["end"]) == (0, 19)
+    assert [span["text"] for span in found["scope"]] == ["a saint", "a sinner"]
+    assert read("no", set(), [(0, 2)])["scope"] == []
+    assert read("no", set(), [(0, 2)])["score"] == pytest.approx(0.8)
+
+
+def test_the_cue_is_never_in_its_scope():
+    cue = CueInSentence("carelessness", tuple(split_words("carelessness")), ((4, 8),))
+    assert scope_spans(cue, [True]) == [(0, 4), (8, 12)]
+
+
+@given(texts)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_spans_reproduce_any_text(negation, text):
+    results = negation(text, return_words=True, batch_size=4)
+    starts = []
+    for found in results:
+        spans = [found["cue"], *found["cue"].get("parts", []), *found["scope"], *found["words"]]
+        assert all(text[span["start"] : span["end"]] == span["text"] != "" for span in spans)
+        parts = found["cue"].get("parts", [found["cue"]])
+        assert all(
+            span["end"] <= part["start"] or part["end"] <= span["start"] for span in found["scope"] for part in parts
+        )
+        ends = [span["end"] for span in found["scope"]]
+        assert all(end <= span["start"] for end, span in zip(ends, found["scope"][1:], strict=False))
+        assert 0 <= found["score"] <= 1
+        starts.append(found["cue"]["start"])
+    assert starts == sorted(starts)
+
+
+def test_saved_by_name_and_loaded_again_gives_the_same(tiny_model_folder, negation, tmp_path):
+    sentences = ["I do not know the answer.", "He is never in.", "It is impossible, and nobody said no."]
+    expected = negation(sentences)
+    negation.save_pretrained(tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix in (".bin", ".pt", ".pkl")] == []
+    assert (tmp_path / "model.safetensors").exists()
+    assert pipeline("negation-scope", model=str(tmp_path))(sentences) == expected
+    model = AutoModelForTokenClassification.from_pretrained(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    assert NegationScopePipeline(model=model, tokenizer=tokenizer)(sentences) == expected
+
+
+# ------------------------------------------------------------------------------------------------ collections, batches
+
+MANY = ["I do not know.", "", "He is never in, but she is not out.", "All is well.", "No man, no cat, no door. " * 7, "no"]
+
+
+def scopes(results):
+    return [[(found["cue"], found["scope"]) for found in result] for result in results]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 7, 64])
+def test_batches_and_order_change_nothing(negation, batch_size):
+    alone = [negation(text) for text in MANY]
+    together = negation(MANY, batch_size=batch_size)
+    assert scopes(together) == scopes(alone)
+    assert scopes(negation(MANY[::-1], batch_size=batch_size)) == scopes(alone[::-1])
+    for first, second in zip(alone, together, strict=True):
+        assert [found["score"] for found in first] == pytest.approx([found["score"] for found in second], abs=1e-5)
+
+
+class Texts(TorchDataset):
+    def __len__(self):
+        return len(MANY)
+
+    def __getitem__(self, number):
+        return MANY[number]
+
+
+def test_every_kind_of_collection(negation):
+    expected = negation(MANY)
+    assert negation(tuple(MANY)) == expected
+    assert list(negation(text for text in MANY)) == expected
+    assert list(negation(Texts())) == expected
+    assert list(negation(Dataset.from_dict({"text": MANY}))) == expected
+    assert negation([{"text": text} for text in MANY]) == expected
+    assert negation([]) == []
+
+
+def test_generators_stream(negation):
+    taken = []
+
+    def endless():
+        while True:
+            taken.append(1)
+            yield "It is not so."
+
+    results = negation(endless(), batch_size=2)
+    assert not taken
+    next(results)
+    assert len(taken) < 100
+
+
+# ------------------------------------------------------------------------------------------------------------ the cues
+
+
+def parts_of(given, **arguments):
+    return [cue.parts for cue in cues_of_input(given, reach=100, **arguments)]
+
+
+def test_cues_can_be_given():
+    text = "No one said no, unhappily."
+    assert parts_of({"text": text, "cues": ["no"]}) == [((0, 2),), ((12, 14),)]
+    assert parts_of({"text": text, "cues": ["no  ONE"]}) == [((0, 6),)]
+    assert parts_of({"text": text, "cues": ["un"]}) == [((16, 18),)]
+    assert parts_of({"text": text, "cues": [(0, 2), {"start": 16, "end": 18}, [[0, 2], [12, 14]]]}) == [
+        ((0, 2),),
+        ((16, 18),),
+        ((0, 2), (12, 14)),
+    ]
+    tokens = ["It", "is", "not", "", "so"]
+    assert parts_of({"tokens": tokens, "cues": [2, [4, 0], "so"]}) == [((6, 9),), ((0, 2), (11, 13)), ((11, 13),)]
+    assert parts_of({"text": text, "cues": []}) == []
+
+
+def test_cues_are_found_and_affixes_can_be_left_out():
+    assert parts_of("It is impossible, not so.") == [((6, 8),), ((18, 21),)]
+    assert parts_of("It is impossible, not so.", affixes=False) == [((18, 21),)]
+    assert parts_of({"tokens": ["is", "n't", "it", "?", "No"]})
+
+
+def test_a_cue_detector_takes_the_place_of_the_lexicon(negation):
+    def detector(text):
+        place = text.find("hardly")
+        return [] if place < 0 else [{"start": place, "end": place + 6, "entity_group": "CUE"}]
+
+    [found] = negation("He hardly knows no cat.", cue_detector=detector)
+    assert found["cue"] == {"text": "hardly", "start": 3, "end": 9}
+    assert negation("  ", cue_detector=detector) == []
+
+
+def test_each_cue_is_read_with_its_own_sentence():
+    text = 'Mr. Smith did not come. "No!" he said. All is well.'
+    sentences = [" ".join(word.text for word in cue.words) for cue in cues_of_input(text, reach=100)]
+    assert sentences == ["Mr . Smith did not come .", '" No ! " he said .']
+    [across] = cues_of_input({"text": text, "cues": [[[14, 17], [25, 27]]]}, reach=100)
+    assert " ".join(word.text for word in across.words) == " ".join(sentences)
+    assert [sum(cue.cue_words) for cue in cues_of_input(text, reach=100)] == [1, 1]
+
+
+def test_no_more_words_are_kept_than_a_model_can_read():
+    [cue] = cues_of_input("so " * 500 + "not " + "so " * 500, reach=20)
+    assert [word.text for word in cue.words] == ["so"] * 20 + ["not"] + ["so"] * 20
+
+
+def test_long_sentences_are_read_in_windows_around_the_cue(negation):
+    limit = negation.max_length
+    text = "man " * limit + "not " + "cat " * limit
+    [found] = negation(text, return_words=True)
+    read_ = [word["start"] for word in found["words"] if word["probability"] > 0]
+    cue = text.index("not")
+    # A window holds the cue token and two special tokens besides the words.
+    assert len([start for start in read_ if start < cue]) == limit - 4
+    assert len([start for start in read_ if start > cue]) == limit - 4
+
+
+# -------------------------------------------------------------------------------------------------------- hostile input
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \u2003", "\u200b", "No cue stands here: all is well."[3:]])
+def test_nothing_to_find(negation, text):
+    assert negation(text) == []
+
+
+def test_a_hundred_thousand_characters(negation):
+    start = time.monotonic()
+    text = "a" * 50_000 + " not " + "b" * 50_000
+    [found] = negation(text)
+    assert found["cue"] == {"text": "not", "start": 50_001, "end": 50_004}
+    story = ("He does not say what it is. " * 3600)[:100_000]
+    results = negation(story, batch_size=64)
+    assert len(results) == story.count("not")
+    assert story[results[-1]["cue"]["start"] :].startswith("not")
+    assert time.monotonic() - start < 100
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (5, TypeError, "not int 5"),
+        (None, TypeError, "not NoneType None"),
+        (b"not", TypeError, "not bytes b'not'"),
+        ({}, TypeError, r"a mapping with \[\]"),
+        ({"text": "a", "tokens": ["a"]}, TypeError, r"\['text', 'tokens'\]"),
+        ({"text": 3}, TypeError, '"text" is a string, not int 3'),
+        ({"tokens": "not me"}, TypeError, '"tokens" is a list of strings'),
+        ({"tokens": ["not", 3]}, TypeError, '"tokens" is a list of strings'),
+        ({"text": "not", "cues": "not"}, TypeError, '"cues" is a list'),
+        ({"text": "He is in", "cues": ["never"]}, ValueError, "'never' does not stand in the text 'He is in'"),
+        ({"text": "not", "cues": [""]}, ValueError, "a cue is a word"),
+        ({"text": "not", "cues": [(0, 9)]}, ValueError, r"\(0, 9\) does not lie in the text, which has 3 characters"),
+        ({"text": "not", "cues": [(-1, 2)]}, ValueError, "does not lie"),
+        ({"text": "not", "cues": [(2, 2)]}, ValueError, "does not lie"),
+        ({"text": "not so", "cues": [(3, 4)]}, ValueError, "holds no word, only ' '"),
+        ({"text": "not so", "cues": [(0, 1.5)]}, TypeError, "a cue is a word, a character span"),
+        ({"text": "not so", "cues": [{"start": 0, "end": "3"}]}, TypeError, "two whole numbers"),
+        ({"text": "not so no", "cues": [[[0, 3], [2, 6]]]}, ValueError, r"\(0, 3\) and \(2, 6\) of one cue overlap"),
+        ({"text": "not", "cues": [5]}, TypeError, "a cue is a word, a character span"),
+        ({"tokens": ["a", "b"], "cues": [2]}, ValueError, "no token 2; the 2 tokens are numbered from 0"),
+        ({"tokens": ["a", "b"], "cues": [[]]}, TypeError, "a token number"),
+        ({"tokens": ["a", "b"], "cues": [True]}, TypeError, "a token number"),
+        ("not \ud83d", ValueError, "character 4 of the text"),
+        ({"tokens": ["not", "\udc00"]}, ValueError, "character 4 of the text"),
+    ],
+)
+def test_bad_input_is_named_and_the_rest_is_not_lost(negation, given, error, message):
+    with pytest.raises(error, match=message):
+        negation(given)
+    with pytest.raises(error, match="input 1: .*" + message):
+        negation(["He is not in.", given])
+    first, bad, last = negation(["He is not in.", given, "no"], on_error="skip", batch_size=2)
+    assert first == negation("He is not in.")
+    assert [found["cue"]["text"] for found in last] == ["no"]
+    assert set(bad) == {"error"}
+
+
+def test_wrong_arguments_are_refused(negation, tiny_model_folder, tmp_path):
+    with pytest.raises(ValueError, match='on_error is "raise" or "skip", not \'ignore\''):
+        negation("no", on_error="ignore")
+    with pytest.raises(TypeError, match="the pipeline takes one input"):
+        negation("no", "not")
+    with pytest.raises(TypeError, match="aggregation"):
+        negation("no", aggregation="simple")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model_folder)
+    plain = BertForTokenClassification(
+        BertConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    )
+    with pytest.raises(ValueError, match="BertForTokenClassification is no negation scope model"):
+        pipeline("negation-scope", model=plain, tokenizer=tokenizer)
+
+
+def test_of_a_very_long_cue_the_first_pieces_are_read(negation):
+    text = " ".join("abcdefghijklmnopqrstuvwxyz")
+    [found] = negation({"text": text, "cues": [(0, len(text))]})
+    assert found["cue"]["text"] == text
+    assert found["scope"] == []

@@ -1,0 +1,168 @@
+"""The `clozeformers` command."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from clozeformers.cli import main, show_scopes, terminal_has_colour
+
+from .hub_models import SENTENCE, save_tiny
+from .test_model_card import record_of
+
+
+def span(text: str, part: str) -> dict[str, object]:
+    start = text.index(part)
+    return {"text": part, "start": start, "end": start + len(part)}
+
+
+def test_scopes_are_drawn_with_brackets() -> None:
+    result = {"cue": span(SENTENCE, "not"), "scope": [span(SENTENCE, "I do"), span(SENTENCE, "know the answer")]}
+    assert show_scopes(SENTENCE, [result], colour=False) == "{I do} [not] {know the answer}."
+
+
+def test_scopes_are_drawn_with_colours() -> None:
+    text = "impossible"
+    result = {"cue": span(text, "im"), "scope": [span(text, "possible")]}
+    assert show_scopes(text, [result], colour=True) == "\x1b[1;31mim\x1b[0m\x1b[4;32mpossible\x1b[0m"
+
+
+def test_one_line_a_cue_and_parts_are_drawn_apart() -> None:
+    text = "neither here nor there,\nnot at all"
+    parts = {**span(text, "neither here nor"), "parts": [span(text, "neither"), span(text, "nor")]}
+    results = [
+        {"cue": parts, "scope": [span(text, "here"), span(text, "there")]},
+        {"cue": span(text, "not"), "scope": []},
+    ]
+    assert show_scopes(text, results, colour=False).split("\n") == [
+        "[neither] {here} [nor] {there}, not at all",
+        "neither here nor there, [not] at all",
+    ]
+
+
+def test_the_cue_shows_through_a_scope_that_holds_it() -> None:
+    text = "I do not know"
+    result = {"cue": span(text, "not"), "scope": [span(text, "do not know"), span(text, "not know")]}
+    assert show_scopes(text, [result], colour=False) == "I {do }[not]{ know}"
+
+
+def test_a_text_without_cues_is_shown_as_it_is_and_steers_no_terminal() -> None:
+    assert show_scopes("Ça va.\x1b[2J", [], colour=True) == "Ça va. [2J"
+    assert show_scopes("", [], colour=False) == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("variables", "stream", "expected"),
+    [
+        ({}, Terminal(), True),
+        ({}, io.StringIO(), False),
+        ({"NO_COLOR": "1"}, Terminal(), False),
+        ({"NO_COLOR": ""}, Terminal(), True),
+        ({"TERM": "dumb"}, Terminal(), False),
+    ],
+)
+def test_colour_is_for_terminals_that_want_it(
+    variables: dict[str, str], stream: io.StringIO, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert terminal_has_colour(stream) is expected
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("model"))
+
+
+def test_scope_reads_texts_and_the_standard_input(
+    model_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("\nNobody came.\nAll is well.\n"))
+    assert main(["scope", SENTENCE, "-", "--model", str(model_folder)]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert len(lines) == 3
+    assert "[not]" in lines[0]
+    assert "[Nobody]" in lines[1]
+    assert lines[2] == "All is well."
+    assert captured.err == ""
+
+
+def test_scope_as_json(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scope", SENTENCE, "All is well.", "--model", str(model_folder), "--json"]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert first["text"] == SENTENCE
+    assert [found["cue"]["text"] for found in first["cues"]] == ["not"]
+    assert second == {"text": "All is well.", "cues": []}
+
+
+def test_export(model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(model_folder), str(tmp_path / "out")]) == 0
+    assert "trust_remote_code=True" in capsys.readouterr().out
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json"} < names
+    assert "clozeformers_pipelines_negation_scope.py" in names
+
+
+def test_results_prints_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = []
+    for variant in ("OA-CA", "OA-EM"):
+        files.append(tmp_path / f"{variant}.json")
+        files[-1].write_text(json.dumps(record_of(attention_variant=variant)))
+    assert main(["results", *map(str, files)]) == 0
+    table = capsys.readouterr().out
+    assert "OA-CA" in table
+    assert "OA-EM" in table
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [("{", "is no JSON file"), ("[1]", "holds no results"), (None, "No such file")]
+)
+def test_results_that_are_none(
+    content: str | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "results.json"
+    if content is not None:
+        file.write_text(content)
+    assert main(["results", str(file)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("clozeformers results: error: ")
+    assert message in captured.err
+    assert str(file) in captured.err
+
+
+def test_code_of_a_model_is_not_run_whatever_the_standard_input_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "unknown", "auto_map": {"AutoConfig": "code.Config"}}')
+    (tmp_path / "code.py").write_text("raise RuntimeError('code of the checkpoint was run')\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert main(["scope", "-", "--model", str(tmp_path)]) == 2
+    assert "contains custom code" in capsys.readouterr().err
+
+
+def test_errors_of_the_user_are_told_without_a_traceback(
+    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    for arguments in (
+        ["scope", SENTENCE, "--model", str(tmp_path / "nothing")],
+        ["scope", SENTENCE, "--model", "no owner/name"],
+        ["scope", SENTENCE, "--model", str(tmp_path)],
+        ["export", str(model_folder), str(tmp_path / "file")],
+    ):
+        assert main(arguments) == 2
+        assert f"clozeformers {arguments[0]}: error: " in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["scope", SENTENCE])
