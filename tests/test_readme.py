@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from clozeformers.demo import main as demo
-from clozeformers.model_card import results_table
+from clozeformers.training.model_card import results_table
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _results(options: argparse.Namespace) -> Iterator[str]:
-    from .model_card import results_table
+    from .training.model_card import results_table
 
     yield results_table([_read_record(path) for path in options.files])
 

@@ -23,10 +23,10 @@ from ..data.negation_corpora import load_negation_corpus
 from ..data.negation_features import negation_features
 from ..data.negation_jsonl import write_negation_jsonl
 from ..metrics import SemStarScope
-from ..model_card import write_model_card
 from ..modeling.auto import AutoModelForNegationScope
 from .arguments import NegationDataArguments, NegationModelArguments, NegationTrainingArguments
 from .cross_validation import first_rows, folds, hold_out
+from .model_card import write_model_card
 from .negation_scope import NegationScopeTrainer, predict_scopes, sorted_by_length
 from .results import environment, read_json, summarise, summary_table, write_json
 

@@ -13,9 +13,9 @@ from huggingface_hub import ModelCard
 from huggingface_hub.repocard import metadata_load
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from clozeformers.model_card import card_data, results_table, write_model_card
+from clozeformers.training.model_card import card_data, results_table, write_model_card
 
-from .hub_models import save_tiny
+from ..hub_models import save_tiny
 
 RECORD: dict[str, Any] = {
     "name": "oa-ca-augment",

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from .data.detect import detect_format
-from .training.results import summary_table
+from ..data.detect import detect_format
+from .results import summary_table
 
 _TEMPLATE = Path(__file__).with_name("model_card_template.md")
 _TASK = "negation-scope"
