@@ -1,8 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 VENV_MIN := .venv-min
-# transformers before 5.23, the newest for Python 3.10 among them, decorates DeBERTa with what torch 2.13 warns of.
-PYTEST_OPTIONS := -n 2 --dist worksteal -W 'ignore:`torch.jit.script` is deprecated:DeprecationWarning'
+PYTEST_OPTIONS := -n 2 --dist worksteal
 
 # One thread a worker: two test processes that each start a thread for every core slow each other down.
 test test-min corpora: export OMP_NUM_THREADS := 1

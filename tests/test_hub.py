@@ -26,6 +26,9 @@ from clozeformers.modeling.orthogonal_attention import VARIANTS, ConvolutionAlph
 from .hub_models import MODELS, SENTENCE, TEXTS, tiny_model, tiny_pipeline, tiny_tokenizer
 
 # Run where `clozeformers` cannot be imported: loads each folder or repository named, prints what its pipeline answers.
+# transformers before 5.23 compiles DeBERTa with it.
+UPSTREAM = ("-W", "ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+
 FRESH = """
 import json, sys
 sys.modules["clozeformers"] = None
@@ -56,7 +59,7 @@ def read_in_fresh_interpreter(places: list[tuple[str, str]], tmp_path: Path) -> 
         "OMP_NUM_THREADS": "1",
     }
     done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning", "-W", "error::FutureWarning", "-c", FRESH],
+        [sys.executable, "-W", "error::DeprecationWarning", "-W", "error::FutureWarning", *UPSTREAM, "-c", FRESH],
         input=json.dumps([TEXTS, places]),
         env=environment,
         cwd=tmp_path,

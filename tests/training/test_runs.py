@@ -7,10 +7,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from safetensors.torch import load_file
+
+from clozeformers.training import negation_scope_runs
 
 from .conftest import ROOT
 
@@ -162,9 +165,26 @@ def test_sample_limits(small_run, corpus):
     assert result["corpora"]["demo-20-5"]["cues"] == 3
 
 
+def test_the_finished_run_is_pushed_once_with_its_card(small_run, monkeypatch, tmp_path):
+    calls = []
+
+    def upload(**arguments):
+        assert (arguments["folder_path"] / "README.md").exists()
+        calls.append(arguments)
+
+    monkeypatch.setattr(negation_scope_runs, "create_repo", lambda name, **_: SimpleNamespace(repo_id=f"me/{name}"))
+    monkeypatch.setattr(negation_scope_runs, "upload_folder", upload)
+    small_run("--push_to_hub", "true", "--hub_model_id", "mine", "--hub_token", "secret")
+    [call] = calls
+    assert (call["repo_id"], call["token"], call["folder_path"]) == ("me/mine", "secret", tmp_path / "run")
+    for name in ("results.json", "run-results.json", "README.md"):
+        assert "secret" not in (tmp_path / "run" / name).read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--push_to_hub", "true", "--num_seeds", "2"], "--push_to_hub pushes one model"),
         (["--early_stopping_patience", "3"], "early stopping needs a validation set"),
         (["--num_folds", "2"], "must be at least 3"),
         (["--num_folds", "9999"], "number of sentences, 40"),

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import datasets
 import transformers
 from datasets import Dataset, load_dataset
+from huggingface_hub import create_repo, upload_folder
 from transformers import AutoTokenizer, set_seed
 
 from ..data.alignment import CUE_TOKEN, add_cue_token
@@ -72,12 +73,14 @@ def run_negation_scope(
         A Markdown table of the scores, mean and standard deviation.
     """
     set_up_logging(args)
+    if args.push_to_hub and (args.num_folds or args.num_seeds > 1):
+        raise ValueError("--push_to_hub pushes one model; leave out --num_folds and --num_seeds")
     corpora = load_corpora(data_args, args)
     results = [one_run(run, model_args, data_args, args) for run in plan_runs(corpora, args)]
     summary = summarise([result["scores"] for result in results]) if results[0]["scores"] else {}
     record = {
         "name": args.run_name or Path(str(args.output_dir)).name,
-        "command": shlex.join(["python", "run_glue_style/run_negation_scope.py", *command]),
+        "command": command_line(command),
         "model": dataclasses.asdict(model_args),
         "data": {name: value for name, value in dataclasses.asdict(data_args).items() if value is not None},
         "training": training_record(args),
@@ -90,7 +93,17 @@ def run_negation_scope(
     }
     if args.process_index == 0:
         write_record(record, Path(str(args.output_dir)), args.card_dir)
+        if args.push_to_hub:
+            push_run(Path(str(args.output_dir)), args)
     return summary_table(summary, MEASURES)
+
+
+def command_line(arguments: list[str]) -> str:
+    """The command as it can be shown to anyone: without the value of a token."""
+    shown = [
+        "..." if before == "--hub_token" else word for before, word in zip(["", *arguments], arguments, strict=False)
+    ]
+    return shlex.join(["python", "run_glue_style/run_negation_scope.py", *shown])
 
 
 def write_record(record: dict[str, Any], output_dir: Path, card_dir: str | None) -> None:
@@ -112,6 +125,15 @@ def set_up_logging(args: NegationTrainingArguments) -> None:
     logging.getLogger("clozeformers").setLevel(level)
     transformers.utils.logging.set_verbosity(level)
     datasets.utils.logging.set_verbosity(level)
+
+
+def push_run(folder: Path, args: NegationTrainingArguments) -> None:
+    """Push the trained model with its card and results, but no checkpoints, to `hub_model_id`."""
+    token, repo_id = args.hub_token, args.hub_model_id or folder.name
+    repo = create_repo(repo_id, token=token, private=args.hub_private_repo, exist_ok=True)
+    upload_folder(
+        repo_id=repo.repo_id, folder_path=folder, token=token, ignore_patterns=["checkpoint-*", "training_args.bin"]
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- corpora
@@ -217,6 +239,9 @@ def one_run(
         return result
     run_args = copy.copy(args)
     run_args.output_dir, run_args.seed = str(folder), run.seed
+    run_args.push_to_hub = (
+        False  # Trainer would push checkpoints, before there is a card; `push_run` does it at the end
+    )
     result = train_and_score(run, model_args, data_args, run_args) | {"arguments": arguments}
     if args.process_index == 0:
         write_json(result, done)
