@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for line in options.command(options):
             print(line)
+    except BrokenPipeError:  # whoever read the output has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, TypeError, ValueError) as error:
         print(f"clozeformers {options.name}: error: {error}", file=sys.stderr)
         return USER_ERROR
@@ -88,7 +90,7 @@ def _scope(options: argparse.Namespace) -> Iterator[str]:
 def _texts(given: Iterable[str]) -> Iterator[str]:
     for text in given:
         if text == "-":
-            yield from (line.rstrip("\n") for line in sys.stdin if line.strip())
+            yield from (line.rstrip("\r\n") for line in sys.stdin if line.strip())
         else:
             yield text
 

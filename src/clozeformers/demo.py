@@ -32,7 +32,7 @@ RECIPE = """
 --attention_variant OA-CA --num_block_heads 8 --head_dropout 0.1 --max_length 64
 --per_device_train_batch_size 64 --per_device_eval_batch_size 128 --num_train_epochs 3
 --learning_rate 1e-3 --head_learning_rate 1e-3 --warmup_steps 0.1 --lr_scheduler_type linear
---save_strategy no --logging_strategy epoch --seed 1
+--save_strategy no --logging_strategy epoch --log_level error --seed 1
 """
 
 

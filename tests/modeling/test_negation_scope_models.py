@@ -135,7 +135,7 @@ def test_the_head_is_the_one_of_the_paper(name: str, variant: str, blocks: int) 
         X4, _ = literal.stack(
             model.attention_stack, variant, HEADS, X1, given["cue_mask"][example].nonzero().flatten().tolist()
         )
-        close(ours[example, : len(X1)], (X4 + X1) @ model.classifier.weight.T + model.classifier.bias, 1e-10)
+        close(ours[example, : len(X1)], (X4 + X1) @ model.scope_classifier.weight.T + model.scope_classifier.bias, 1e-10)
 
 
 @every_backbone
@@ -247,7 +247,7 @@ def test_bfloat16(name: str, tmp_path: Path) -> None:
     assert out.loss.dtype == torch.float32
     close(out.logits.float(), logits_of(model, **given), 0.25)
     out.loss.backward()
-    assert half.classifier.weight.grad.isfinite().all()
+    assert half.scope_classifier.weight.grad.isfinite().all()
 
 
 # ---------------------------------------------------------------------------------------------------------------- loss
@@ -332,9 +332,9 @@ def test_load_a_pretrained_backbone(name: str, auto: bool, tmp_path: Path) -> No
 def test_the_baseline_is_a_linear_layer(name: str, head: dict[str, Any]) -> None:
     model, given = build(name, **head), inputs()
     beyond = {key for key, _ in model.named_parameters() if not key.startswith(f"{model.base_model_prefix}.")}
-    assert beyond == {"classifier.weight", "classifier.bias"}
+    assert beyond == {"scope_classifier.weight", "scope_classifier.bias"}
     encoded = model.base_model(given["input_ids"], attention_mask=given["attention_mask"]).last_hidden_state
-    close(logits_of(model, **given), model.classifier(encoded))
+    close(logits_of(model, **given), model.scope_classifier(encoded))
 
 
 @every_backbone
@@ -369,7 +369,7 @@ def test_the_labels_of_a_fine_tuned_backbone_are_not_taken_over(tmp_path: Path) 
         AutoModelForNegationScope.from_pretrained(tmp_path),
         AutoModelForNegationScope.from_config(backbone_config("bert", num_labels=3)),
     ):
-        assert model.classifier.out_features == 2
+        assert model.scope_classifier.out_features == 2
         assert model.config.id2label == {0: "out-of-scope", 1: "in-scope"}
 
 

@@ -2,14 +2,18 @@
 
 import time
 
+import numpy as np
 import pytest
+import torch
 from datasets import Dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch.utils.data import Dataset as TorchDataset
+from torch.utils.data import IterableDataset
 from transformers import AutoModelForTokenClassification, AutoTokenizer, BertConfig, BertForTokenClassification, pipeline
 
 from clozeformers import NegationScopePipeline
+from clozeformers.data.demo_corpus import generate_demo_corpus
 from clozeformers.data.words import split_words
 from clozeformers.pipelines.negation_inputs import CueInSentence, cues_of_input
 from clozeformers.pipelines.negation_scope import describe, scope_spans
@@ -128,6 +132,26 @@ def test_every_kind_of_collection(negation):
     assert negation([]) == []
 
 
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(MANY)
+
+
+def test_streaming_datasets(negation):
+    expected = negation(MANY)
+    assert list(negation(Stream())) == expected
+    assert list(negation(Dataset.from_dict({"text": MANY}).to_iterable_dataset(), progress_bar=True)) == expected
+
+
+def test_corpus_rows_bring_their_cue(negation):
+    rows = generate_demo_corpus(20, 0)
+    for row, [found] in zip(rows, negation(rows), strict=True):
+        tokens = [token for token, is_cue in zip(row["tokens"], row["cue"], strict=True) if is_cue]
+        shown = [part["text"] for part in found["cue"].get("parts", [found["cue"]])]
+        assert shown == tokens
+    assert negation({"tokens": ["not"], "cue": [0], "scope": [0]}) == []
+
+
 def test_generators_stream(negation):
     taken = []
 
@@ -164,6 +188,15 @@ def test_cues_can_be_given():
     assert parts_of({"text": text, "cues": []}) == []
 
 
+def test_numbers_of_other_libraries():
+    assert parts_of({"text": "It is not", "cues": np.array([[6, 9]])}) == [((6, 9),)]
+    assert parts_of({"text": "It is not", "cues": [(np.int64(6), np.int32(9))]}) == [((6, 9),)]
+    assert parts_of({"tokens": np.array(["It", "is"]), "cues": [np.int64(1), torch.tensor([0, 1])]}) == [
+        ((3, 5),),
+        ((0, 2), (3, 5)),
+    ]
+
+
 def test_cues_are_found_and_affixes_can_be_left_out():
     assert parts_of("It is impossible, not so.") == [((6, 8),), ((18, 21),)]
     assert parts_of("It is impossible, not so.", affixes=False) == [((18, 21),)]
@@ -178,6 +211,14 @@ def test_a_cue_detector_takes_the_place_of_the_lexicon(negation):
     [found] = negation("He hardly knows no cat.", cue_detector=detector)
     assert found["cue"] == {"text": "hardly", "start": 3, "end": 9}
     assert negation("  ", cue_detector=detector) == []
+
+
+@pytest.mark.parametrize("rubbish", [None, 5, "not", [{}], [5], [{"start": 0, "end": "x"}]])
+def test_what_a_detector_returns_is_checked(negation, rubbish):
+    with pytest.raises(TypeError, match="cue detector returned"):
+        negation("It is not so.", cue_detector=lambda text: rubbish)
+    results = negation(["It is not so.", " "], cue_detector=lambda text: rubbish, on_error="skip")
+    assert ["error" in result for result in results] == [True, False]
 
 
 def test_each_cue_is_read_with_its_own_sentence():
@@ -249,6 +290,8 @@ def test_a_hundred_thousand_characters(negation):
         ({"text": "not", "cues": [5]}, TypeError, "a cue is a word, a character span"),
         ({"tokens": ["a", "b"], "cues": [2]}, ValueError, "no token 2; the 2 tokens are numbered from 0"),
         ({"tokens": ["a", "b"], "cues": [[]]}, TypeError, "a token number"),
+        ({"tokens": ["a", ""], "cues": [1]}, ValueError, "token 1 is '', which is no word"),
+        ({"tokens": ["a", "b"], "cue": [1]}, ValueError, '"cue" has 0 or 1 for each of the 2 tokens'),
         ({"tokens": ["a", "b"], "cues": [True]}, TypeError, "a token number"),
         ("not \ud83d", ValueError, "character 4 of the text"),
         ({"tokens": ["not", "\udc00"]}, ValueError, "character 4 of the text"),
@@ -270,6 +313,11 @@ def test_wrong_arguments_are_refused(negation, tiny_model_folder, tmp_path):
         negation("no", on_error="ignore")
     with pytest.raises(TypeError, match="the pipeline takes one input"):
         negation("no", "not")
+    for size in (0, -1, "4", 1.5):
+        with pytest.raises(ValueError, match="batch_size is"):
+            negation("no", batch_size=size)
+    with pytest.raises(TypeError, match="a data frame is no input"):
+        negation(Dataset.from_dict({"text": MANY}).to_pandas())
     with pytest.raises(TypeError, match="aggregation"):
         negation("no", aggregation="simple")
     tokenizer = AutoTokenizer.from_pretrained(tiny_model_folder)

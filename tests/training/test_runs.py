@@ -159,6 +159,55 @@ def test_several_test_corpora_after_one_training(small_run, corpus):
     assert result["corpora"]["demo-10-2"]["cues"] >= 10
 
 
+def test_test_sets_of_like_names_do_not_mix(small_run, corpus, tmp_path):
+    paths = ["a/test.jsonl", "b/test.jsonl", "a_test.jsonl", "x.v1.jsonl", "x.v2.jsonl", "c/train.jsonl"]
+    for path in paths:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(corpus(10, 2).read_bytes())
+    result = small_run("--test_file", *(str(tmp_path / path) for path in paths))
+    assert len(result["scores"]) == len(paths)
+    assert result["corpora"]["train"]["sentences"] == 40
+    assert len(list((tmp_path / "run").glob("predictions_*.jsonl"))) == len(paths)
+
+
+def test_a_trained_model_is_scored_and_trained_on_as_it_is(small_run, corpus, script, tmp_path):
+    first = small_run("--test_file", str(corpus(20, 5)), "--input", "normal", "--max_length", "40")
+    again = tmp_path / "again"
+    scoring = ["--model_name_or_path", str(tmp_path / "run"), "--test_file", str(corpus(20, 5)), "--use_cpu", "true"]
+    script.main([*scoring, "--output_dir", str(again)])
+    second = json.loads((again / "results.json").read_text())
+    assert second["scores"] == first["scores"]
+    assert (second["model"]["attention_variant"], second["data"]["input"]) == ("OA-EMB", "normal")
+    assert second["data"]["max_length"] == 40
+    with pytest.raises(ValueError, match=r"--attention_variant OA-C, but .* was trained with OA-EMB"):
+        script.main([*scoring, "--output_dir", str(tmp_path / "other"), "--attention_variant", "OA-C"])
+
+
+def test_an_encoder_is_not_scored_untrained(encoders, corpus, script, tmp_path):
+    arguments = ["--model_name_or_path", str(encoders["bert"]), "--test_file", str(corpus(20, 5))]
+    with pytest.raises(ValueError, match="encoder without a trained head"):
+        script.main([*arguments, "--output_dir", str(tmp_path)])
+
+
+def test_early_stopping_goes_by_f1(small_run, corpus):
+    options = ["--early_stopping_patience", "1", "--eval_strategy", "steps", "--eval_steps", "1"]
+    result = small_run(*options, "--save_strategy", "steps", "--save_steps", "1", "--validation_fraction", "0.3")
+    assert set(result["runs"][0]["best"]) == {"step", "f1"}
+    assert result["training"]["metric_for_best_model"] == "f1"
+
+
+def test_predictions_come_in_the_columns_of_the_corpus(small_run, tmp_path):
+    gold = tmp_path / "gold.txt"
+    words = ["He", "is", "not", "here"]
+    cells = [["_", "He", "_"], ["_", "is", "_"], ["not", "_", "_"], ["_", "here", "here"]]
+    lines = ["\t".join(["c", "0", str(n), word, word, "X", "*", *cells[n]]) for n, word in enumerate(words)]
+    gold.write_text("\n".join(lines) + "\n\n")
+    small_run("--test_file", str(gold))
+    predicted = (tmp_path / "run" / "predictions_gold.txt").read_text().splitlines()
+    assert [line.split("\t")[:8] for line in predicted[:4]] == [line.split("\t")[:8] for line in lines]
+    assert json.loads((tmp_path / "run" / "sem_star_gold.json").read_text())["cues_f1"] == 100.0
+
+
 def test_sample_limits(small_run, corpus):
     result = small_run("--max_train_samples", "9", "--max_predict_samples", "3", "--test_file", str(corpus(20, 5)))
     assert result["corpora"]["train"]["cues"] == 9
@@ -174,7 +223,7 @@ def test_the_finished_run_is_pushed_once_with_its_card(small_run, monkeypatch, t
 
     monkeypatch.setattr(negation_scope_runs, "create_repo", lambda name, **_: SimpleNamespace(repo_id=f"me/{name}"))
     monkeypatch.setattr(negation_scope_runs, "upload_folder", upload)
-    small_run("--push_to_hub", "true", "--hub_model_id", "mine", "--hub_token", "secret")
+    small_run("--push_to_hub", "true", "--hub_model_id", "mine", "--hub-token=secret")
     [call] = calls
     assert (call["repo_id"], call["token"], call["folder_path"]) == ("me/mine", "secret", tmp_path / "run")
     for name in ("results.json", "run-results.json", "README.md"):
@@ -187,6 +236,16 @@ def test_the_finished_run_is_pushed_once_with_its_card(small_run, monkeypatch, t
         (["--push_to_hub", "true", "--num_seeds", "2"], "--push_to_hub pushes one model"),
         (["--early_stopping_patience", "3"], "early stopping needs a validation set"),
         (["--num_folds", "2"], "must be at least 3"),
+        (["--num_folds", "3", "--folds", "4"], r"--folds \[4\]: with --num_folds 3"),
+        (["--folds", "1"], "counted from 1"),
+        (["--num_seeds", "0"], "must be at least 1"),
+        (["--num_folds", "3", "--resume_from_checkpoint", "somewhere"], "do not start from one checkpoint"),
+        (["--num_folds", "3", "--validation_fraction", "0.2"], "leave one out"),
+        (["--max_train_samples", "0"], "at least 1"),
+        (["--max_length", "1"], "reads 2 to 512 word pieces"),
+        (["--max_length", "513"], "reads 2 to 512 word pieces"),
+        (["--remove_unused_columns", "true"], "leave it out"),
+        (["--model_name_or_path", "/no/such/folder"], "there is no folder /no/such/folder"),
         (["--num_folds", "9999"], "number of sentences, 40"),
         (["--validation_fraction", "1.5"], "between 0 and 1"),
     ],

@@ -95,7 +95,7 @@ def parse_line(path: str | Path, number: int, text: str) -> ColumnLine:
     if cells == [NO_NEGATION]:
         return ColumnLine(number, fixed, ())
     if not cells or len(cells) % 3:
-        raise CorpusError(path, number, f"{len(columns)} columns in {text!r}; a line has, {_RIGHT_COLUMNS}")
+        raise CorpusError(path, number, f"{len(columns)} columns in {text[:80]!r}; a line has, {_RIGHT_COLUMNS}")
     if cells[0] == NO_NEGATION:
         raise CorpusError(
             path, number, f"{NO_NEGATION} stands beside other negation columns; a line has {_RIGHT_COLUMNS}"
@@ -165,7 +165,8 @@ def read_sentences(path: str | Path) -> Iterator[CdScoSentence]:
 def _decode(path: str | Path, number: int, raw: bytes) -> str:
     """Decode a line, and take its end off."""
     try:
-        return raw.decode("utf-8").removesuffix("\n")
+        # Some editors put a byte order mark before the first line.
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\n")
     except UnicodeDecodeError as error:
         bad = raw[error.start : error.end]
         raise CorpusError(path, number, f"the bytes {bad!r} are not UTF-8; convert the file to UTF-8") from None

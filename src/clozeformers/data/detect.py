@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from pathlib import Path
 
 from .negation_corpora import NegationFormat
@@ -21,12 +22,12 @@ def detect_format(path: str | Path) -> NegationFormat:
         ValueError: if it looks like none of them.
     """
     place = Path(path)
-    if not place.exists():
-        raise FileNotFoundError(f"no such file or folder: {path}")
-    first = next(iter(sorted(place.rglob("*.xml"))), None) if place.is_dir() else place
+    if not str(path) or not place.exists():
+        raise FileNotFoundError(f"no such file or folder: {path!r}")
+    first = next((file for file in sorted(place.rglob("*.xml")) if file.is_file()), None) if place.is_dir() else place
     if first is not None:
         with first.open("rb") as file:
-            head = file.read(4096)
+            head = file.read(4096).removeprefix(BOM_UTF8)
         if b"<Annotation" in head:
             return "bioscope"
         if b"<DOCUMENT" in head:

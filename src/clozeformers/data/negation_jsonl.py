@@ -67,7 +67,7 @@ def write_negation_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) ->
 
 def _parse(path: Path, number: int, raw: bytes) -> dict[str, Any]:
     try:
-        values = json.loads(raw.decode("utf-8"))
+        values = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
     except UnicodeDecodeError as error:
         bad = raw[error.start : error.end]
         raise CorpusError(path, number, f"the bytes {bad!r} are not UTF-8; convert the file to UTF-8") from None

@@ -61,6 +61,14 @@ class NegationScopeConfigMixin:
         return self.attention_variant is None or self.num_attention_blocks == 0
 
     @property
+    def max_pieces(self) -> int | None:
+        """Most word pieces that the encoder's positions allow; None where they are relative."""
+        positions: int = getattr(self, "max_position_embeddings", None) or -1
+        # RoBERTa's positions begin after the padding index.
+        offset = self.pad_token_id + 1 if self.backbone_model_type == "roberta" else 0  # type: ignore[attr-defined]
+        return positions - offset if positions > 0 else None
+
+    @property
     def block_heads(self) -> int:
         """The number of heads of a block."""
         return self.num_block_heads or self.num_attention_heads  # type: ignore[attr-defined]
@@ -71,6 +79,8 @@ class NegationScopeConfigMixin:
             raise ValueError(f"num_attention_blocks is {self.num_attention_blocks}; 0 is the baseline, 2 is the paper's model")
         if not 0 <= self.head_dropout < 1:
             raise ValueError(f"head_dropout is {self.head_dropout}; it must be at least 0 and below 1")
+        if self.num_labels != len(SCOPE_LABELS):  # type: ignore[attr-defined]
+            raise ValueError(f"num_labels is {self.num_labels}; a word is in scope or out of it, so it must be 2")  # type: ignore[attr-defined]
         if self.max_cue_length < 1:
             raise ValueError(f"max_cue_length is {self.max_cue_length}; a cue has at least one word piece")
         if not self.is_baseline:
@@ -80,7 +90,13 @@ class NegationScopeConfigMixin:
     def get_config_dict(cls, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Read a config; a plain backbone's is taken for ours, as loading pretrained weights into a model means."""
         config, unused = super().get_config_dict(*args, **kwargs)  # type: ignore[misc]
-        if config.get("model_type") == cls.backbone_model_type:
+        given = config.get("model_type")
+        if given not in (None, cls.backbone_model_type, cls.model_type):  # type: ignore[attr-defined]
+            raise ValueError(
+                f"this is a checkpoint of type {given!r}, not {cls.backbone_model_type!r}; "
+                "AutoModelForNegationScope.from_pretrained(...) picks the class that fits"
+            )
+        if given == cls.backbone_model_type:
             config["model_type"] = cls.model_type  # type: ignore[attr-defined]
             # Labels of another task are not the new head's.
             config = {key: value for key, value in config.items() if key not in ("id2label", "label2id", "num_labels")}

@@ -86,7 +86,8 @@ class NegationScopeMixin(PreTrainedModel):
                 config.head_dropout,
             )
         self.dropout = nn.Dropout(config.head_dropout)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        # Not `classifier`: a backbone fine-tuned for another task would bring weights of that name.
+        self.scope_classifier = nn.Linear(config.hidden_size, config.num_labels)
         self.post_init()
 
     def build_backbone(self, config: Any) -> PreTrainedModel:
@@ -126,7 +127,7 @@ class NegationScopeMixin(PreTrainedModel):
             cue_mask: ``[B, L]``, 1 on the cue's own pieces (not on the cue token before them). None, or a row of
                 zeros: no cue, which the blocks answer with nothing to add.
             labels: ``[B, L]``, 0 or 1 at the first piece of each word, -100 elsewhere.
-            word_ids: ``[B, L]``, the number of the word a piece belongs to, -1 for none. With it, the loss of a word
+            word_ids: ``[B, L]``, the number (below L) of the word a piece belongs to, -1 for none. With it, the loss of a word
                 is the mean over all its pieces, as its predicted label is; without it, that of the labelled piece.
             inputs_embeds: ``[B, L, D]``, in place of `input_ids`.
             output_attentions: return the backbone's attention weights and the blocks' own.
@@ -163,7 +164,7 @@ class NegationScopeMixin(PreTrainedModel):
                 self.dropout(hidden_states), context_mask, query_mask, self._query_length(query_mask)
             )
             hidden_states = self.dropout(read) + hidden_states
-        logits = self.classifier(self.dropout(hidden_states))
+        logits = self.scope_classifier(self.dropout(hidden_states))
         loss = None if labels is None else word_loss(logits, labels, word_ids, num_items_in_batch)
         return NegationScopeOutput(
             loss=loss,
@@ -192,6 +193,8 @@ class NegationScopeMixin(PreTrainedModel):
 def _as_mask(mask: Tensor | None, hidden_states: Tensor, default: bool) -> Tensor:
     if mask is None:
         return torch.full(hidden_states.shape[:2], default, dtype=torch.bool, device=hidden_states.device)
+    if mask.shape != hidden_states.shape[:2]:
+        raise ValueError(f"a mask has shape {tuple(mask.shape)}; the input's is {tuple(hidden_states.shape[:2])}")
     return mask.to(torch.bool)
 
 

@@ -6,6 +6,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import index
 from typing import Any
 
 from ..data.words import Word, sentence_ends, split_words
@@ -43,7 +45,8 @@ def cues_of_input(
     Args:
         given: a string; or a mapping with `text` or `tokens` and, if they are known, `cues`: words (each occurrence is
             a cue), character spans ``(start, end)`` of the text, token numbers of the tokens, or a list of spans or
-            of token numbers for a cue in several parts. The text of tokens is the tokens joined by spaces.
+            of token numbers for a cue in several parts. The text of tokens is the tokens joined by spaces. A corpus row,
+            with its `cue` of 0 and 1 a token, is read too.
         reach: words to keep to each side of a cue, at least as many as a model can read.
         affixes: whether to find affix cues, where no cues are given.
         cue_detector: finds the cues in place of the lexicon; from a text to mappings with `start` and `end`, such as a
@@ -60,20 +63,37 @@ def cues_of_input(
     if cues is not None:
         found = [parts for cue in cues for parts in _given_cue(cue, text, words, is_tokens)]
     elif cue_detector is not None:
-        found = [(_span((entity["start"], entity["end"]), text),) for entity in cue_detector(text)] if text.strip() else []
+        found = _detected(cue_detector, text)
     else:
         found = [cue.parts for cue in find_cues(text, words, affixes=affixes)]
     ends = [len(words)] if is_tokens else sentence_ends(text, words)
     return [CueInSentence(text, _words_around(words, ends, parts, reach), parts) for parts in found]
 
 
+def _detected(cue_detector: CueDetector, text: str) -> list[tuple[Span, ...]]:
+    """The cues that a detector finds; it is not asked about blank text."""
+    if not text.strip():
+        return []
+    found = cue_detector(text)
+    try:
+        return [(_span((entity["start"], entity["end"]), text),) for entity in found]
+    except (TypeError, LookupError) as error:
+        raise TypeError(
+            f'the cue detector returned {found!r:.80}; it should return mappings with "start" and "end", as a '
+            'token-classification pipeline with aggregation_strategy="simple" does'
+        ) from error
+
+
 def _text_and_words(given: Any) -> tuple[str, list[Word], bool, Sequence[Any] | None]:
     if isinstance(given, str):
         given = {"text": given}
     if not isinstance(given, Mapping) or ("text" in given) == ("tokens" in given):
-        shown = f"a mapping with {sorted(map(str, given))}" if isinstance(given, Mapping) else f"{type(given).__name__} {given!r:.80}"
-        raise TypeError(f'an input is a string, {{"text": "..."}} or {{"tokens": [...]}}, with "cues" if known; not {shown}')
-    cues = given.get("cues")
+        is_mapping = isinstance(given, Mapping)
+        shown = f"a mapping with {sorted(map(str, given))}" if is_mapping else f"{type(given).__name__} {given!r:.80}"
+        raise TypeError(
+            f'an input is a string, {{"text": "..."}} or {{"tokens": [...]}}, with "cues" if known; not {shown}'
+        )
+    cues = _plain(given.get("cues"))
     if cues is not None and (isinstance(cues, (str, bytes)) or not isinstance(cues, Sequence)):
         raise TypeError(f'"cues" is a list, such as ["not"] or [[5, 8]], not {type(cues).__name__} {cues!r:.80}')
     if "text" in given:
@@ -82,8 +102,9 @@ def _text_and_words(given: Any) -> tuple[str, list[Word], bool, Sequence[Any] | 
             raise TypeError(f'"text" is a string, not {type(text).__name__} {text!r:.80}')
         _refuse_surrogates(text)
         return text, split_words(text), False, cues
-    tokens = given["tokens"]
-    if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Sequence) or not all(isinstance(t, str) for t in tokens):
+    tokens = _plain(given["tokens"])
+    is_list = isinstance(tokens, Sequence) and not isinstance(tokens, (str, bytes))
+    if not is_list or not all(isinstance(token, str) for token in tokens):
         raise TypeError(f'"tokens" is a list of strings, not {type(tokens).__name__} {tokens!r:.80}')
     text = " ".join(tokens)
     _refuse_surrogates(text)
@@ -91,7 +112,23 @@ def _text_and_words(given: Any) -> tuple[str, list[Word], bool, Sequence[Any] | 
     for token in tokens:
         words.append(Word(token, start, start + len(token)))
         start += len(token) + 1
-    return text, words, True, cues
+    return text, words, True, _masked(given.get("cue"), len(tokens)) if cues is None else cues
+
+
+def _masked(mask: Any, length: int) -> list[Any] | None:
+    """The cue of a corpus row, given as 0 or 1 a token, in the form of `cues`; None where there is no mask."""
+    if mask is None:
+        return None
+    mask = _plain(mask)
+    if not isinstance(mask, Sequence) or len(mask) != length or not all(value in (0, 1) for value in mask):
+        raise ValueError(f'"cue" has 0 or 1 for each of the {length} tokens, not {mask!r:.80}')
+    numbers = [number for number, is_cue in enumerate(mask) if is_cue]
+    return [numbers] if numbers else []
+
+
+def _plain(values: Any) -> Any:
+    """Lists in place of arrays and tensors."""
+    return values.tolist() if hasattr(values, "tolist") else values
 
 
 def _refuse_surrogates(text: str) -> None:
@@ -108,10 +145,11 @@ def _given_cue(cue: Any, text: str, words: Sequence[Word], is_tokens: bool) -> l
     """The cues that one entry of `cues` names, each as its parts."""
     if isinstance(cue, str):
         return _occurrences(cue, text)
+    cue = _plain(cue)
     if is_tokens:
         numbers = [cue] if _is_number(cue) else cue
         if isinstance(numbers, Sequence) and numbers and all(map(_is_number, numbers)):
-            return [tuple(_token_span(number, words) for number in sorted(set(numbers)))]
+            return [tuple(_token_span(number, words) for number in sorted(set(map(index, numbers))))]
         raise TypeError(f"a cue of tokens is a word, a token number or a list of token numbers, not {cue!r:.80}")
     if isinstance(cue, Mapping) and {"start", "end"} <= set(cue):
         return [(_span((cue["start"], cue["end"]), text),)]
@@ -119,7 +157,7 @@ def _given_cue(cue: Any, text: str, words: Sequence[Word], is_tokens: bool) -> l
         return [(_span(cue, text),)]
     if isinstance(cue, Sequence) and cue and all(isinstance(part, Sequence) and len(part) == 2 for part in cue):
         parts = sorted(_span(part, text) for part in cue)
-        for (start, end), (next_start, next_end) in zip(parts, parts[1:], strict=False):
+        for (start, end), (next_start, next_end) in pairwise(parts):
             if next_start < end:
                 raise ValueError(f"the parts ({start}, {end}) and ({next_start}, {next_end}) of one cue overlap")
         return [tuple(parts)]
@@ -127,19 +165,28 @@ def _given_cue(cue: Any, text: str, words: Sequence[Word], is_tokens: bool) -> l
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Whether this is a whole number, numpy's and torch's among them."""
+    if isinstance(value, bool):
+        return False
+    try:
+        index(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _token_span(number: int, words: Sequence[Word]) -> Span:
     if not 0 <= number < len(words):
         raise ValueError(f"there is no token {number}; the {len(words)} tokens are numbered from 0")
+    if not words[number].text.strip():
+        raise ValueError(f"token {number} is {words[number].text!r}, which is no word")
     return words[number].start, words[number].end
 
 
 def _span(span: Sequence[Any], text: str) -> Span:
-    start, end = span
-    if not (_is_number(start) and _is_number(end)):
-        raise TypeError(f"a character span is two whole numbers, not ({start!r}, {end!r})")
+    if not all(map(_is_number, span)):
+        raise TypeError(f"a character span is two whole numbers, not ({span[0]!r}, {span[1]!r})")
+    start, end = map(index, span)
     if not 0 <= start < end <= len(text):
         raise ValueError(f"the cue span ({start}, {end}) does not lie in the text, which has {len(text)} characters")
     if not text[start:end].strip():

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch.utils.data import Dataset as TorchDataset
+from torch.utils.data import IterableDataset
 from transformers import Pipeline
 from transformers.utils.logging import tqdm
 
@@ -76,14 +77,8 @@ class NegationScopePipeline(Pipeline):
 
     def _window(self) -> int:
         """Pieces that the tokenizer and the encoder both allow."""
-        limits = [self.tokenizer.model_max_length]
-        positions = getattr(self.model.config, "max_position_embeddings", None) or -1
-        if positions > 0:
-            # RoBERTa's positions begin after the padding index.
-            offset = self.model.config.pad_token_id + 1 if "roberta" in self.model.config.model_type else 0
-            limits.append(positions - offset)
-        limit: int = min(limits)
-        return limit if limit < 10**6 else _FALLBACK_MAX_LENGTH
+        limits = [self.tokenizer.model_max_length, self.model.config.max_pieces or _FALLBACK_MAX_LENGTH]
+        return int(min(limits))
 
     def _sanitize_parameters(
         self,
@@ -121,7 +116,11 @@ class NegationScopePipeline(Pipeline):
         given = self._sanitize_parameters(**kwargs)
         own = (self._preprocess_params, self._forward_params, self._postprocess_params)
         reading, flow, writing = ({**ours, **theirs} for ours, theirs in zip(own, given, strict=True))
-        size = batch_size or self._batch_size or 1
+        size = batch_size if batch_size is not None else self._batch_size or 1
+        if not isinstance(size, int) or size < 1:
+            raise ValueError(f"batch_size is {size!r}; it must be a whole number of at least 1")
+        if hasattr(inputs, "columns") and hasattr(inputs, "to_dict"):
+            raise TypeError('a data frame is no input; give its rows, frame.to_dict("records"), or a column of texts')
         results = self._results(inputs, size, reading, writing, **flow)
         if _is_single(inputs):
             return next(results)
@@ -153,7 +152,8 @@ class NegationScopePipeline(Pipeline):
                     found = self.preprocess(given, **reading)
                 except (TypeError, ValueError) as error:
                     if on_error == "raise":
-                        raise error if single else type(error)(f"input {number}: {error}") from error
+                        kind = TypeError if isinstance(error, TypeError) else ValueError
+                        raise error if single else kind(f"input {number}: {error}") from error
                     outputs.append({"error": str(error)})
                     continue
                 outputs.append(range(len(cues), len(cues) + len(found)))
@@ -291,8 +291,12 @@ def _is_single(inputs: Any) -> bool:
 
 def _iterate(inputs: Any) -> Iterable[Any]:
     # A map-style torch dataset has no end when iterated: only its length says where to stop.
-    return (inputs[number] for number in range(len(inputs))) if isinstance(inputs, TorchDataset) else inputs  # type: ignore[arg-type]
+    is_indexed = isinstance(inputs, TorchDataset) and not isinstance(inputs, IterableDataset)
+    return (inputs[number] for number in range(len(inputs))) if is_indexed else inputs
 
 
 def _length(inputs: Any) -> int | None:
-    return len(inputs) if hasattr(inputs, "__len__") else None
+    try:
+        return len(inputs)
+    except TypeError:
+        return None

@@ -16,14 +16,16 @@ class NegationModelArguments:
         metadata={"help": "A pretrained encoder or a negation scope model: a name on the Hub or a folder."}
     )
     revision: str = field(default="main", metadata={"help": "Branch, tag or commit on the Hub."})
-    attention_variant: str = field(
-        default="OA-CA", metadata={"help": "OA-C, OA-CA, OA-EM, OA-EMB, or a registered name."}
+    attention_variant: str | None = field(
+        default=None, metadata={"help": "OA-C, OA-CA (of a new head), OA-EM, OA-EMB, or a registered name."}
     )
-    num_attention_blocks: int = field(
-        default=2, metadata={"help": "Blocks of Orthogonal Attention; 0 is the baseline."}
+    num_attention_blocks: int | None = field(
+        default=None, metadata={"help": "Blocks of Orthogonal Attention; 2 in a new head, 0 is the baseline."}
     )
-    num_block_heads: int | None = field(default=None, metadata={"help": "Heads of a block; as many as the encoder's."})
-    head_dropout: float = field(default=0.3, metadata={"help": "Dropout of the head."})
+    num_block_heads: int | None = field(
+        default=None, metadata={"help": "Heads of a block; as many as the encoder's in a new head."}
+    )
+    head_dropout: float | None = field(default=None, metadata={"help": "Dropout of the head; 0.3 in a new one."})
     attn_implementation: str | None = field(
         default=None, metadata={"help": "The encoder's attention: eager, sdpa, ..."}
     )
@@ -47,10 +49,12 @@ class NegationDataArguments:
         default=None, metadata={"help": "cd-sco, bioscope, sfu or jsonl; without it, told from the file."}
     )
     kind: Literal["negation", "speculation"] = field(default="negation", metadata={"help": "Which cues to read."})
-    input: Literal["augment", "normal"] = field(
-        default="augment", metadata={"help": "augment: a special token stands before each cue word."}
+    input: Literal["augment", "normal"] | None = field(
+        default=None, metadata={"help": "augment (of a new head): a special token stands before each cue word."}
     )
-    max_length: int = field(default=128, metadata={"help": "Most word pieces in an input."})
+    max_length: int | None = field(
+        default=None, metadata={"help": "Most word pieces in an input; 128 with a new head."}
+    )
     max_train_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
     max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
     max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
@@ -71,9 +75,16 @@ class NegationTrainingArguments(TrainingArguments):
         default=None, metadata={"help": "Write the run's results and model card here as well, named by --run_name."}
     )
     remove_unused_columns: bool = field(default=False, metadata={"help": "Keep it: scores read the other columns."})
-    train_sampling_strategy: str = field(default="group_by_length", metadata={"help": "How batches are formed."})
+    train_sampling_strategy: Literal["group_by_length", "random", "sequential"] = field(
+        default="group_by_length", metadata={"help": "How batches are formed."}
+    )
 
     def __post_init__(self) -> None:
-        """Pin no memory where there is no accelerator to copy it to."""
+        """Early stopping goes by F1; and no memory is pinned where there is no accelerator to copy it to."""
+        if self.early_stopping_patience is not None:
+            self.metric_for_best_model = self.metric_for_best_model or "f1"  # type: ignore[has-type]
+            self.load_best_model_at_end = True
         super().__post_init__()
+        if self.remove_unused_columns:
+            raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
         self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"

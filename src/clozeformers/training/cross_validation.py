@@ -55,7 +55,8 @@ def hold_out(row_ids: Sequence[str], fraction: float, seed: int) -> tuple[list[i
         raise ValueError(
             f"cannot hold out a fraction of {fraction} of {len(sentences)} sentences; it must lie between 0 and 1"
         )
-    held_out = set(random.Random(seed).sample(sentences, max(1, round(fraction * len(sentences)))))
+    count = min(max(1, round(fraction * len(sentences))), len(sentences) - 1)
+    held_out = set(random.Random(seed).sample(sentences, count))
     kept, out = _rows_of(row_ids, [set(sentences) - held_out, held_out])
     return kept, out
 
@@ -70,5 +71,7 @@ def _rows_of(row_ids: Sequence[str], parts: Sequence[set[str]]) -> list[list[int
 
 
 def first_rows(rows: Dataset, limit: int | None) -> Dataset:
-    """At most the first `limit` rows."""
+    """At most the first `limit` rows; a limit below 1 is a ValueError."""
+    if limit is not None and limit < 1:
+        raise ValueError(f"a number of samples is {limit}; it must be at least 1")
     return rows if limit is None else rows.select(range(min(limit, len(rows))))

@@ -13,38 +13,26 @@ from typing import Any, NamedTuple
 
 import datasets
 import transformers
-from datasets import Dataset, load_dataset
+from datasets import Dataset
 from huggingface_hub import create_repo, upload_folder
-from transformers import AutoTokenizer, set_seed
+from transformers import set_seed
 
-from ..data.alignment import CUE_TOKEN, add_cue_token
 from ..data.cd_sco import read_cd_sco, write_cd_sco
-from ..data.detect import detect_format
-from ..data.negation_corpora import load_negation_corpus
 from ..data.negation_features import negation_features
 from ..data.negation_jsonl import write_negation_jsonl
 from ..metrics import SemStarScope
-from ..modeling.auto import AutoModelForNegationScope
 from .arguments import NegationDataArguments, NegationModelArguments, NegationTrainingArguments
-from .cross_validation import first_rows, folds, hold_out
+from .corpora import HELD_OUT, Corpora, corpus_statistics, file_label, load_corpora
+from .cross_validation import folds
 from .model_card import write_model_card
+from .model_loading import load_model, resolve_arguments
 from .negation_scope import NegationScopeTrainer, predict_scopes, sorted_by_length
 from .results import environment, read_json, summarise, summary_table, write_json
 
 logger = logging.getLogger(__name__)
 
 MEASURES = ("precision", "recall", "f1", "pcs")
-HELD_OUT = "held-out fold"
 RESULTS_FILE = "results.json"
-
-
-class Corpora(NamedTuple):
-    """Rows to train on, to stop early by (or None), and to score, by name; and the files of the latter."""
-
-    train: Dataset | None
-    validation: Dataset | None
-    test: dict[str, Dataset]
-    files: dict[str, Path]
 
 
 class Run(NamedTuple):
@@ -75,12 +63,13 @@ def run_negation_scope(
     set_up_logging(args)
     if args.push_to_hub and (args.num_folds or args.num_seeds > 1):
         raise ValueError("--push_to_hub pushes one model; leave out --num_folds and --num_seeds")
+    model_args, data_args = resolve_arguments(model_args, data_args, is_trained=has_training_data(data_args))
     corpora = load_corpora(data_args, args)
     results = [one_run(run, model_args, data_args, args) for run in plan_runs(corpora, args)]
     summary = summarise([result["scores"] for result in results]) if results[0]["scores"] else {}
     record = {
         "name": args.run_name or Path(str(args.output_dir)).name,
-        "command": command_line(command),
+        "command": command_line(command, args.hub_token),
         "model": dataclasses.asdict(model_args),
         "data": {name: value for name, value in dataclasses.asdict(data_args).items() if value is not None},
         "training": training_record(args),
@@ -98,11 +87,14 @@ def run_negation_scope(
     return summary_table(summary, MEASURES)
 
 
-def command_line(arguments: list[str]) -> str:
-    """The command as it can be shown to anyone: without the value of a token."""
-    shown = [
-        "..." if before == "--hub_token" else word for before, word in zip(["", *arguments], arguments, strict=False)
-    ]
+def has_training_data(data_args: NegationDataArguments) -> bool:
+    """Whether the arguments name a corpus to train on."""
+    return data_args.train_file is not None or data_args.dataset_name is not None
+
+
+def command_line(arguments: list[str], token: str | None) -> str:
+    """The command as it can be shown to anyone: without the token, however it was spelled."""
+    shown = [word.replace(token, "...") if token else word for word in arguments]
     return shlex.join(["python", "run_glue_style/run_negation_scope.py", *shown])
 
 
@@ -136,75 +128,17 @@ def push_run(folder: Path, args: NegationTrainingArguments) -> None:
     )
 
 
-# ------------------------------------------------------------------------------------------------------------- corpora
-
-
-def load_corpora(data_args: NegationDataArguments, args: NegationTrainingArguments) -> Corpora:
-    """Read every corpus that the arguments name.
-
-    Raises:
-        ValueError: if there is nothing to train on and nothing to score, or early stopping lacks a validation set.
-    """
-    train, validation, test = None, None, {}
-    if data_args.dataset_name is not None:
-        hub = load_dataset(data_args.dataset_name, data_args.dataset_config_name)
-        train, validation = hub.get("train"), hub.get("validation")
-        test = {"test": hub["test"]} if "test" in hub else {}
-    if data_args.train_file is not None:
-        train = _read(data_args.train_file, data_args)
-    if data_args.validation_file is not None:
-        validation = _read(data_args.validation_file, data_args)
-    files = {}
-    for path in data_args.test_file or []:
-        name = _unique_name(path, test)
-        files[name] = Path(path)
-        test[name] = first_rows(_read(path, data_args), data_args.max_predict_samples)
-    if train is None and not test:
-        raise ValueError("nothing to do: give --train_file, --test_file or --dataset_name")
-    if train is not None:
-        train = first_rows(train, data_args.max_train_samples)
-        if validation is None and data_args.validation_fraction and not args.num_folds:
-            kept, held_out = hold_out(train["id"], data_args.validation_fraction, args.seed)
-            train, validation = train.select(kept), train.select(held_out)
-    if validation is not None:
-        validation = first_rows(validation, data_args.max_eval_samples)
-    elif args.early_stopping_patience is not None and not args.num_folds:
-        raise ValueError(
-            "early stopping needs a validation set: give --validation_file, --validation_fraction 0.1 or --num_folds"
-        )
-    return Corpora(train, validation, test, files)
-
-
-def _read(path: str, data_args: NegationDataArguments) -> Dataset:
-    corpus_format = data_args.corpus_format or detect_format(path)
-    return load_negation_corpus(path, format=corpus_format, kind=data_args.kind)
-
-
-def _unique_name(path: str, taken: dict[str, Dataset]) -> str:
-    """Name a test set by its file or folder, with the folder above where that is taken."""
-    place = Path(path)
-    return place.stem if place.stem not in taken else f"{place.parent.name}/{place.stem}"
-
-
-def corpus_statistics(corpora: Corpora) -> dict[str, dict[str, int]]:
-    """Sentences, cues and non-empty scopes of each corpus."""
-    named = {"train": corpora.train, "validation": corpora.validation, **corpora.test}
-    return {
-        name: {
-            "sentences": len({row_id.rpartition("#")[0] for row_id in rows["id"]}),
-            "cues": len(rows),
-            "scopes": sum(any(scope) for scope in rows["scope"]),
-        }
-        for name, rows in named.items()
-        if rows is not None
-    }
-
-
 # ---------------------------------------------------------------------------------------------------------------- runs
 
 
 def plan_runs(corpora: Corpora, args: NegationTrainingArguments) -> Iterator[Run]:
     """The runs of a command: every fold with every seed, or the corpora as they are with every seed."""
+    if args.num_seeds < 1:
+        raise ValueError(f"--num_seeds is {args.num_seeds}; it must be at least 1")
+    if args.folds is not None and not set(args.folds) <= set(range(1, (args.num_folds or 0) + 1)):
+        raise ValueError(f"--folds {args.folds}: with --num_folds {args.num_folds} they are counted from 1 up to that")
+    if is_checkpoint(args.resume_from_checkpoint) and (args.num_folds or args.num_seeds > 1):
+        raise ValueError("several runs do not start from one checkpoint; --resume_from_checkpoint true resumes each")
     for seed in range(args.seed, args.seed + args.num_seeds):
         suffix = f"seed-{seed}" if args.num_seeds > 1 else ""
         if not args.num_folds:
@@ -229,7 +163,7 @@ def one_run(
     if done.exists():
         result: dict[str, Any] = read_json(done)
         changed = sorted(key for key in arguments if result["arguments"].get(key) != arguments[key])
-        if not args.resume_from_checkpoint or changed:
+        if str(args.resume_from_checkpoint).lower() != "true" or changed:
             raise ValueError(
                 f"{done} holds a finished run"
                 + (f" with other {', '.join(changed)}" if changed else "")
@@ -239,9 +173,8 @@ def one_run(
         return result
     run_args = copy.copy(args)
     run_args.output_dir, run_args.seed = str(folder), run.seed
-    run_args.push_to_hub = (
-        False  # Trainer would push checkpoints, before there is a card; `push_run` does it at the end
-    )
+    # Trainer would push checkpoints, before there is a card; `push_run` does it at the end.
+    run_args.push_to_hub = False
     result = train_and_score(run, model_args, data_args, run_args) | {"arguments": arguments}
     if args.process_index == 0:
         write_json(result, done)
@@ -274,7 +207,7 @@ def train_and_score(
         prepared = negation_features(
             rows,
             tokenizer,
-            max_length=data_args.max_length,
+            max_length=tokenizer.model_max_length,
             cue_token=model.config.cue_token,
             max_cue_length=model.config.max_cue_length,
             overlapping=overlapping,
@@ -299,7 +232,7 @@ def train_and_score(
     for name, rows in run.corpora.test.items():
         labels, metrics = predict_scopes(trainer, features(rows, overlapping=True))
         scores[name] = {measure: metrics[f"test_{measure}"] for measure in MEASURES}
-        label = name.replace("/", "_").replace(" ", "_")
+        label = file_label(name)
         trainer.save_metrics(f"predict_{label}", metrics)
         if trainer.is_world_process_zero():
             predicted = [{**row, "scope": labels[number]} for number, row in enumerate(rows)]
@@ -311,7 +244,10 @@ def train_and_score(
         "seed": args.seed,
         "scores": scores,
         "epochs": trainer.state.epoch,
-        "best": {"step": trainer.state.best_global_step, "f1": trainer.state.best_metric},
+        "best": {
+            "step": trainer.state.best_global_step,
+            args.metric_for_best_model or "loss": trainer.state.best_metric,
+        },
         "minutes": (time.monotonic() - started) / 60,
         "parameters": model.num_parameters(),
     }
@@ -325,45 +261,30 @@ def write_predictions(rows: list[Any], gold: Path | None, path: Path) -> None:
         gold: the file they were read from, if it was one.
         path: where to, without ending.
     """
-    write_negation_jsonl(rows, path.with_suffix(".jsonl"))
+    write_negation_jsonl(rows, path.with_name(path.name + ".jsonl"))
     scopes = {row["id"]: row["scope"] for row in rows}
     if gold is not None and rows[0]["corpus"] == "cd-sco" and {row["id"] for row in read_cd_sco(gold)} == scopes.keys():
-        columns = path.with_suffix(".txt")
+        columns = path.with_name(path.name + ".txt")
         write_cd_sco(gold, scopes, columns)
         write_json(
             SemStarScope().compute(predictions=[str(columns)], references=[str(gold)]),
-            path.with_name(path.name.replace("predictions", "sem_star")).with_suffix(".json"),
+            path.with_name(path.name.replace("predictions", "sem_star", 1) + ".json"),
         )
+
+
+def is_checkpoint(resume: str | None) -> bool:
+    """Whether `--resume_from_checkpoint` names a checkpoint, rather than asking for the last one."""
+    return resume is not None and str(resume).lower() not in ("true", "false")
 
 
 def _checkpoint(args: NegationTrainingArguments) -> str | None:
     """The checkpoint to go on with: the one named, or the last complete one of this run, or None."""
     wanted = args.resume_from_checkpoint
-    if wanted is None or str(wanted).lower() == "false":
-        return None
-    if str(wanted).lower() != "true":
+    if is_checkpoint(wanted):
         return str(wanted)
-    folders = sorted(Path(str(args.output_dir)).glob("checkpoint-*"), key=lambda folder: int(folder.name.split("-")[1]))
+    if str(wanted).lower() != "true":
+        return None
     # Trainer writes its state last: a folder without it was being written when the run was killed.
-    complete = [folder for folder in folders if (folder / "trainer_state.json").exists()]
-    return str(complete[-1]) if complete else None
-
-
-def load_model(model_args: NegationModelArguments, data_args: NegationDataArguments) -> tuple[Any, Any]:
-    """Load the encoder with a new head (or a whole model), and a tokenizer that knows the cue token if one is used."""
-    source = {"revision": model_args.revision}
-    tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path, **source)
-    tokenizer.model_max_length = data_args.max_length  # saved with the model: the pipeline reads windows of this length
-    model = AutoModelForNegationScope.from_pretrained(
-        model_args.model_name_or_path,
-        attention_variant=model_args.attention_variant,
-        num_attention_blocks=model_args.num_attention_blocks,
-        num_block_heads=model_args.num_block_heads,
-        head_dropout=model_args.head_dropout,
-        cue_token=CUE_TOKEN if data_args.input == "augment" else None,
-        **({"attn_implementation": model_args.attn_implementation} if model_args.attn_implementation else {}),
-        **source,
-    )
-    if model.config.cue_token is not None and add_cue_token(tokenizer):
-        model.resize_token_embeddings(len(tokenizer))
-    return model, tokenizer
+    states = Path(str(args.output_dir)).glob("checkpoint-*/trainer_state.json")
+    steps = [int(state.parent.name.split("-")[1]) for state in states if state.parent.name.split("-")[1].isdecimal()]
+    return str(Path(str(args.output_dir)) / f"checkpoint-{max(steps)}") if steps else None

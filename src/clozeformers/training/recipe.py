@@ -38,9 +38,12 @@ def known_fields(parser: HfArgumentParser) -> set[str]:
 
 def recipe_arguments(path: Path, known: set[str]) -> list[str]:
     """Read a recipe as the command line that would say the same."""
-    text = path.read_text(encoding="utf-8")
-    recipe = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    if not isinstance(recipe, dict):
+    try:
+        text = path.read_text(encoding="utf-8")
+        recipe = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (UnicodeDecodeError, json.JSONDecodeError, yaml.YAMLError) as error:
+        raise ValueError(f"{path}: cannot be read: {error}") from error
+    if not isinstance(recipe, dict) or not all(isinstance(field, str) for field in recipe):
         raise ValueError(f"{path}: a recipe is a mapping of field to value, such as `learning_rate: 3.0e-5`")
     unknown = sorted(set(recipe) - known)
     if unknown:

@@ -68,5 +68,8 @@ def write_json(value: Any, path: Path) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read what `write_json` wrote."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read what `write_json` wrote; a file that is damaged all the same is named by a ValueError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}); delete it to measure again") from error

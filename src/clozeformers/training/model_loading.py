@@ -1,0 +1,96 @@
+"""From the command line to a model: a new head on an encoder, or a model that has one."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoConfig, AutoTokenizer
+
+from ..data.alignment import CUE_TOKEN, add_cue_token
+from ..modeling.auto import AutoModelForNegationScope
+from ..modeling.configuration_negation_scope import NegationScopeConfigMixin
+from .arguments import NegationDataArguments, NegationModelArguments
+
+# Of a new head, section 4 of the paper; a model that has one keeps its own.
+NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
+NEW_INPUT = "augment"
+NEW_MAX_LENGTH = 128
+_UNLIMITED = 10**6  # what tokenizers without a limit say is far above it
+
+
+def resolve_arguments(
+    model_args: NegationModelArguments, data_args: NegationDataArguments, is_trained: bool
+) -> tuple[NegationModelArguments, NegationDataArguments]:
+    """Fill in what was not given: from the model where it has a head, or else as in the paper.
+
+    Args:
+        model_args: which model.
+        data_args: how its input is made.
+        is_trained: whether the run trains; if not, the model must have its head.
+
+    Returns:
+        Both, complete.
+
+    Raises:
+        ValueError: if what was given contradicts the model's own head, or the input's length its encoder; or if
+            there is no head and no training.
+    """
+    name = model_args.model_name_or_path
+    if (Path(name).is_absolute() or name.startswith(".")) and not Path(name).is_dir():
+        raise ValueError(f"--model_name_or_path: there is no folder {name}; give a saved model's, or a name on the Hub")
+    config = AutoConfig.from_pretrained(name, revision=model_args.revision)
+    has_head = isinstance(config, NegationScopeConfigMixin)
+    if not has_head and not is_trained:
+        raise ValueError(f"{name} is an encoder without a trained head: give --train_file, or a negation scope model")
+    own: dict[str, Any] = dict(NEW_HEAD, input=NEW_INPUT, max_length=NEW_MAX_LENGTH)
+    if has_head:
+        own = {field: getattr(config, field) for field in NEW_HEAD}
+        own["input"] = "normal" if config.cue_token is None else "augment"
+        limit = AutoTokenizer.from_pretrained(name, revision=model_args.revision).model_max_length
+        own["max_length"] = limit if limit < _UNLIMITED else NEW_MAX_LENGTH
+    for arguments in (model_args, data_args):
+        for field in [field for field in own if hasattr(arguments, field)]:
+            given = getattr(arguments, field)
+            if has_head and given not in (None, own[field]) and field not in ("head_dropout", "max_length"):
+                raise ValueError(f"--{field} {given}, but {name} was trained with {own[field]}; leave the option out")
+    filled_model = {field: _given_or(model_args, field, own) for field in NEW_HEAD}
+    filled_data = {field: _given_or(data_args, field, own) for field in ("input", "max_length")}
+    return dataclasses.replace(model_args, **filled_model), dataclasses.replace(data_args, **filled_data)
+
+
+def _given_or(arguments: Any, field: str, own: dict[str, Any]) -> Any:
+    given = getattr(arguments, field)
+    return own[field] if given is None else given
+
+
+def load_model(model_args: NegationModelArguments, data_args: NegationDataArguments) -> tuple[Any, Any]:
+    """Load the model, with a new head where it has none, and a tokenizer that knows the cue token if one is used.
+
+    Args:
+        model_args: complete, as `resolve_arguments` returns them.
+        data_args: likewise.
+
+    Raises:
+        ValueError: if `max_length` leaves no room for a word, or is more than the encoder's positions.
+    """
+    source = {"revision": model_args.revision}
+    tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path, **source)
+    model = AutoModelForNegationScope.from_pretrained(
+        model_args.model_name_or_path,
+        **{field: getattr(model_args, field) for field in NEW_HEAD},
+        cue_token=CUE_TOKEN if data_args.input == "augment" else None,
+        **({"attn_implementation": model_args.attn_implementation} if model_args.attn_implementation else {}),
+        **source,
+    )
+    if model.config.cue_token is not None and add_cue_token(tokenizer):
+        model.resize_token_embeddings(len(tokenizer))
+    length, least = data_args.max_length or NEW_MAX_LENGTH, tokenizer.num_special_tokens_to_add() + 2
+    most = model.config.max_pieces
+    if length < least or (most is not None and length > most):
+        raise ValueError(
+            f"--max_length is {length}; this encoder reads {least} to {most or 'any number of'} word pieces"
+        )
+    tokenizer.model_max_length = length  # saved with the model: the pipeline reads windows of this length
+    return model, tokenizer
