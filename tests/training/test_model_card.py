@@ -85,6 +85,13 @@ def test_two_test_sets_of_one_corpus_stay_apart() -> None:
     ]
 
 
+def test_a_score_on_the_validation_file_carries_a_warning(tmp_path: Path) -> None:
+    data = RECORD["data"] | {"validation_file": "dev.txt"}
+    for tests, warned in ((["dev.txt"], True), (["test.txt"], False)):
+        text = write_model_card(RECORD | {"data": data | {"test_file": tests}}, tmp_path, None).read_text()
+        assert ("read that score as optimistic" in text) == warned
+
+
 def test_every_number_is_the_records(tmp_path: Path) -> None:
     text = write_model_card(RECORD, tmp_path, None).read_text()
     assert "| dev | 91.00 ± 1.23 | 89.00 ± 1.23 | 80.00 ± 1.23 | 71.23 ± 1.23 |" in text

@@ -159,7 +159,7 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
         "encoder": f"`{_shown_name(record['model']['model_name_or_path'])}`",
         "input": _input(record),
         "parameters": f"{record['parameters']:,}",
-        "averaged": _averaged(record),
+        "averaged": _averaged(record) + _selection(record),
         "scores": summary_table(scores, list(next(iter(scores.values())))) if scores else "",
         "recipe": _recipe(record),
         "settings": ", ".join(f"`{name}={value}`" for name, value in record["training"].items()) or "none",
@@ -200,6 +200,16 @@ def _averaged(record: Mapping[str, Any]) -> str:
     if runs == 1:
         return "one run" + (f" of {' and '.join(parts)}" if parts else "")
     return f"mean ± standard deviation over {runs} runs ({' and '.join(parts)})"
+
+
+def _selection(record: Mapping[str, Any]) -> str:
+    """A warning where the scored file is the one that chose the epoch."""
+    validation = record["data"].get("validation_file")
+    if validation is None or validation not in (record["data"].get("test_file") or []):
+        return ""
+    return (
+        ". The epoch was chosen by its F1 on the validation file, which is scored here: read that score as optimistic"
+    )
 
 
 def _statistics_table(corpora: Mapping[str, Mapping[str, int]]) -> str:
