@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import log_softmax, nll_loss
+from torch.nn.functional import log_softmax, nll_loss, pad
 from transformers import (
     AlbertModel,
     AlbertPreTrainedModel,
@@ -127,7 +127,7 @@ class NegationScopeMixin(PreTrainedModel):
             cue_mask: ``[B, L]``, 1 on the cue's own pieces (not on the cue token before them). None, or a row of
                 zeros: no cue, which the blocks answer with nothing to add.
             labels: ``[B, L]``, 0 or 1 at the first piece of each word, -100 elsewhere.
-            word_ids: ``[B, L]``, the number (below L) of the word a piece belongs to, -1 for none. With it, the loss of a word
+            word_ids: ``[B, L]``, the number of the word a piece belongs to, -1 for none. With it, the loss of a word
                 is the mean over all its pieces, as its predicted label is; without it, that of the labelled piece.
             inputs_embeds: ``[B, L, D]``, in place of `input_ids`.
             output_attentions: return the backbone's attention weights and the blocks' own.
@@ -214,11 +214,12 @@ def word_loss(
     """
     scores = log_softmax(logits.float(), dim=-1)
     if word_ids is not None:
-        # Sum each word's pieces into one slot a word (slot 0: pieces of no word), then read the mean back at the pieces.
-        slots = (word_ids + 1).unsqueeze(-1)
-        size = (*slots.shape[:1], slots.size(1) + 1, 1)
-        counts = scores.new_zeros(size).scatter_add(1, slots, torch.ones_like(scores[..., :1]))
-        sums = scores.new_zeros(*size[:2], scores.size(-1)).scatter_add(1, slots.expand_as(scores), scores)
+        # Sum each word's pieces, which stand together, into a slot of its own; then read the mean back at the pieces. The
+        # slots count the words of this input: in a window, the words' own numbers may be larger than its length.
+        is_next = pad(word_ids[:, 1:] != word_ids[:, :-1], (1, 0), value=False)
+        slots = is_next.cumsum(1).unsqueeze(-1)
+        counts = torch.zeros_like(scores[..., :1]).scatter_add(1, slots, torch.ones_like(scores[..., :1]))
+        sums = torch.zeros_like(scores).scatter_add(1, slots.expand_as(scores), scores)
         scores = (sums / counts.clamp(min=1)).gather(1, slots.expand_as(scores))
     total = nll_loss(scores.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum")
     if num_items_in_batch is None:

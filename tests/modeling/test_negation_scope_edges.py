@@ -1,9 +1,10 @@
-"""Checkpoints that were made for something else."""
+"""Checkpoints that were made for something else, and inputs at the edges."""
 
 import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification
 
+from clozeformers.modeling.modeling_negation_scope import word_loss
 from clozeformers import AutoModelForNegationScope, BertForNegationScopeOA, XLNetForNegationScopeOA
 
 SIZES = {"vocab_size": 20, "hidden_size": 16, "num_attention_heads": 4, "num_hidden_layers": 1, "intermediate_size": 16}
@@ -33,3 +34,11 @@ def test_a_cue_mask_of_another_shape_is_refused(shape, tmp_path):
     model = BertForNegationScopeOA(BertForNegationScopeOA.config_class(**SIZES))
     with pytest.raises(ValueError, match=r"the input's is \(2, 5\)"):
         model(input_ids=torch.ones(2, 5, dtype=torch.long), cue_mask=torch.ones(shape))
+
+
+def test_words_of_a_window_keep_their_numbers_in_the_sentence():
+    logits = torch.randn(2, 5, 2, generator=torch.Generator().manual_seed(0))
+    labels = torch.tensor([[-100, 1, -100, 0, -100], [-100, 0, 1, -100, -100]])
+    near = torch.tensor([[-1, 0, 0, 1, -1], [-1, 0, 1, 1, -1]])
+    far = torch.where(near >= 0, near + 1000, near)
+    torch.testing.assert_close(word_loss(logits, labels, far, None), word_loss(logits, labels, near, None))
