@@ -94,6 +94,8 @@ def test_killed_and_resumed_ends_with_the_same_weights(encoders, corpus, tmp_pat
     # What a process killed while it was writing a checkpoint leaves behind.
     (killed / "checkpoint-9999").mkdir()
     (killed / "checkpoint-9999" / "model.safetensors").write_bytes(b"unfinished")
+    (killed / "checkpoint-9998").mkdir()
+    (killed / "checkpoint-9998" / "trainer_state.json").write_text('{"best_global_step": 3, "ep')
     subprocess.run(command, check=True, env=environment(), capture_output=True)
     assert (killed / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import logging
 import shlex
 import time
@@ -284,7 +285,15 @@ def _checkpoint(args: NegationTrainingArguments) -> str | None:
         return str(wanted)
     if str(wanted).lower() != "true":
         return None
-    # Trainer writes its state last: a folder without it was being written when the run was killed.
     states = Path(str(args.output_dir)).glob("checkpoint-*/trainer_state.json")
-    steps = [int(state.parent.name.split("-")[1]) for state in states if state.parent.name.split("-")[1].isdecimal()]
-    return str(Path(str(args.output_dir)) / f"checkpoint-{max(steps)}") if steps else None
+    folders = [state.parent for state in states if _is_whole(state) and state.parent.name.split("-")[1].isdecimal()]
+    return str(max(folders, key=lambda folder: int(folder.name.split("-")[1]))) if folders else None
+
+
+def _is_whole(state: Path) -> bool:
+    """Whether a checkpoint is complete: Trainer writes its state last, and a run may be killed while it does."""
+    try:
+        json.loads(state.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return True
