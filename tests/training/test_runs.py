@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from clozeformers.training import negation_scope_runs
+from clozeformers.training import runs
 
 from .conftest import ROOT
 
@@ -223,8 +223,8 @@ def test_the_finished_run_is_pushed_once_with_its_card(small_run, monkeypatch, t
         assert (arguments["folder_path"] / "README.md").exists()
         calls.append(arguments)
 
-    monkeypatch.setattr(negation_scope_runs, "create_repo", lambda name, **_: SimpleNamespace(repo_id=f"me/{name}"))
-    monkeypatch.setattr(negation_scope_runs, "upload_folder", upload)
+    monkeypatch.setattr(runs, "create_repo", lambda name, **_: SimpleNamespace(repo_id=f"me/{name}"))
+    monkeypatch.setattr(runs, "upload_folder", upload)
     small_run("--push_to_hub", "true", "--hub_model_id", "mine", "--hub-token=secret")
     [call] = calls
     assert (call["repo_id"], call["token"], call["folder_path"]) == ("me/mine", "secret", tmp_path / "run")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
 import torch
-from torch.utils.data import Dataset as TorchDataset
-from torch.utils.data import IterableDataset
 from transformers import Pipeline
-from transformers.utils.logging import tqdm
 
 from ..data.alignment import Reading, read_cues, require_fast, word_probabilities
 from ..data.negation_collator import NegationCollator
 from .negation_inputs import CueDetector, CueInSentence, Span, cues_of_input
+from .streaming import Unreadable, is_single, prepared_chunks
 
-# Inputs that are read together: enough to form batches of like lengths, few enough to stream.
-_INPUTS_AT_ONCE = 16
 _FALLBACK_MAX_LENGTH = 512
 
 
@@ -122,7 +119,7 @@ class NegationScopePipeline(Pipeline):
         if hasattr(inputs, "columns") and hasattr(inputs, "to_dict"):
             raise TypeError('a data frame is no input; give its rows, frame.to_dict("records"), or a column of texts')
         results = self._results(inputs, size, reading, writing, **flow)
-        if _is_single(inputs):
+        if is_single(inputs):
             return next(results)
         return list(results) if isinstance(inputs, (list, tuple)) else results
 
@@ -135,32 +132,12 @@ class NegationScopePipeline(Pipeline):
         on_error: str = "raise",
         progress_bar: bool = False,
     ) -> Iterator[Any]:
-        single = _is_single(inputs)
-        stream = tqdm(
-            enumerate([inputs] if single else _iterate(inputs)),
-            total=_length(inputs),
-            disable=not progress_bar,
-            desc="Reading",
-            unit="input",
-        )
-        stream = iter(stream)
-        while chunk := list(islice(stream, _INPUTS_AT_ONCE * batch_size)):
-            cues: list[CueToRead] = []
-            outputs: list[Any] = []
-            for number, given in chunk:
-                try:
-                    found = self.preprocess(given, **reading)
-                except (TypeError, ValueError) as error:
-                    if on_error == "raise":
-                        kind = TypeError if isinstance(error, TypeError) else ValueError
-                        raise error if single else kind(f"input {number}: {error}") from error
-                    outputs.append({"error": str(error)})
-                    continue
-                outputs.append(range(len(cues), len(cues) + len(found)))
-                cues += found
-            written = self.postprocess(self._read(cues, batch_size), **writing)
-            for output in outputs:
-                yield output if isinstance(output, dict) else [written[number] for number in output]
+        prepare = partial(self.preprocess, **reading)
+        for chunk in prepared_chunks(inputs, prepare, batch_size, on_error, progress_bar):
+            cues = [cue for found in chunk if not isinstance(found, Unreadable) for cue in found]
+            written = iter(self.postprocess(self._read(cues, batch_size), **writing))
+            for found in chunk:
+                yield {"error": found.error} if isinstance(found, Unreadable) else list(islice(written, len(found)))
 
     def save_pretrained(self, save_directory: str | PathLike[str], **kwargs: Any) -> None:
         """Save model and tokenizer; the base class would try to copy this module, whose imports it cannot follow."""
@@ -282,21 +259,3 @@ def _without_cue(word: Span, parts: Sequence[Span]) -> Iterator[tuple[int, int, 
 
 def _features(reading: Reading) -> dict[str, list[int]]:
     return {"input_ids": reading.input_ids, "cue_mask": reading.cue_mask}
-
-
-def _is_single(inputs: Any) -> bool:
-    """Whether this is one input; what is neither an input nor a collection counts as one, which then cannot be read."""
-    return isinstance(inputs, (str, bytes, bytearray, Mapping)) or not isinstance(inputs, (Iterable, TorchDataset))
-
-
-def _iterate(inputs: Any) -> Iterable[Any]:
-    # A map-style torch dataset has no end when iterated: only its length says where to stop.
-    is_indexed = isinstance(inputs, TorchDataset) and not isinstance(inputs, IterableDataset)
-    return (inputs[number] for number in range(len(inputs))) if is_indexed else inputs
-
-
-def _length(inputs: Any) -> int | None:
-    try:
-        return len(inputs)
-    except TypeError:
-        return None

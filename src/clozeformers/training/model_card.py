@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import re
-import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from huggingface_hub import EvalResult, ModelCard, ModelCardData
+from huggingface_hub import EvalResult, ModelCardData
 
 from ..data.detect import detect_format
+from .cards import is_on_hub, markdown_table, provenance, recipe_name, run_snippet, save_card, shown_name
 from .results import summary_table
 
 _TEMPLATE = Path(__file__).with_name("model_card_template.md")
@@ -56,30 +53,8 @@ def write_model_card(record: Mapping[str, Any], folder: Path, model_folder: Path
     Raises:
         ValueError: if the metadata is not what huggingface_hub's card classes read back.
     """
-    output = run_usage(model_folder) if model_folder is not None else ""
-    data = card_data(record)
-    card = ModelCard.from_template(
-        data, template_str=_TEMPLATE.read_text(encoding="utf-8"), usage=_USAGE, output=output, **_sections(record)
-    )
-    # `ModelCard.validate()` asks the Hub. What can be checked here: the card says what was meant when read again.
-    if ModelCard(str(card)).data.to_dict() != data.to_dict():
-        raise ValueError(f"the metadata of {record['name']}'s card changes when it is read back: {data.to_dict()}")
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "README.md"
-    path.write_text(str(card).rstrip("\n") + "\n", encoding="utf-8")
-    return path
-
-
-def run_usage(model_folder: Path) -> str:
-    """Run the card's usage snippet, as it is printed, with a saved model.
-
-    Returns:
-        What it printed.
-    """
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        exec(compile(_USAGE, "<usage snippet>", "exec"), {"MODEL": str(model_folder)})
-    return printed.getvalue().rstrip("\n")
+    output = run_snippet(_USAGE, model_folder) if model_folder is not None else ""
+    return save_card(card_data(record), _TEMPLATE, folder, {"usage": _USAGE, "output": output, **_sections(record)})
 
 
 # ------------------------------------------------------------------------------------------------------------ metadata
@@ -95,8 +70,8 @@ def card_data(record: Mapping[str, Any]) -> ModelCardData:
         library_name="clozeformers",
         pipeline_tag="token-classification",
         tags=["clozeformers", _TASK, "negation", "orthogonal-attention"],
-        base_model=encoder if _is_on_hub(encoder) else None,
-        datasets=[dataset] if dataset and _is_on_hub(dataset) else None,
+        base_model=encoder if is_on_hub(encoder) else None,
+        datasets=[dataset] if dataset and is_on_hub(dataset) else None,
         eval_results=_eval_results(record) or None,
     )
 
@@ -120,11 +95,6 @@ def _eval_results(record: Mapping[str, Any]) -> list[EvalResult]:
                 )
             )
     return results
-
-
-def _is_on_hub(name: str) -> bool:
-    """Whether a name can only be one on the Hub: `owner/name`, and no file or folder here."""
-    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not Path(name).exists()
 
 
 def _test_format(record: Mapping[str, Any], test_set: str) -> str | None:
@@ -151,25 +121,15 @@ def _format(record: Mapping[str, Any], path: str | None) -> str | None:
 
 def _sections(record: Mapping[str, Any]) -> dict[str, str]:
     """What the template's places are filled with."""
-    scores, environment = record["scores"], record["environment"]
+    scores = record["scores"]
     training_format = _format(record, record["data"].get("train_file"))
     return {
-        "name": record["name"],
+        **provenance(record),
         "head": _head(record),
-        "encoder": f"`{_shown_name(record['model']['model_name_or_path'])}`",
+        "encoder": f"`{shown_name(record['model']['model_name_or_path'])}`",
         "input": _input(record),
-        "parameters": f"{record['parameters']:,}",
         "averaged": _averaged(record) + _selection(record),
         "scores": summary_table(scores, list(next(iter(scores.values())))) if scores else "",
-        "recipe": _recipe(record),
-        "settings": ", ".join(f"`{name}={value}`" for name, value in record["training"].items()) or "none",
-        "command": record["command"],
-        "date": environment["date"],
-        "minutes": f"{record['minutes']:.1f}",
-        "hardware": environment["hardware"],
-        "versions": ", ".join(
-            [f"Python {environment['python']}", *(f"{name} {v}" for name, v in environment["versions"].items())]
-        ),
         "statistics": _statistics_table(record["corpora"]),
         "licence": _CORPORA.get(training_format or "", _OTHER).licence,
     }
@@ -214,7 +174,7 @@ def _selection(record: Mapping[str, Any]) -> str:
 
 def _statistics_table(corpora: Mapping[str, Mapping[str, int]]) -> str:
     rows = [[name, *(f"{corpora[name][count]:,}" for count in ("sentences", "cues", "scopes"))] for name in corpora]
-    return _table(["corpus", "sentences", "cues", "non-empty scopes"], rows, numbers=3)
+    return markdown_table(["corpus", "sentences", "cues", "non-empty scopes"], rows, numbers=3)
 
 
 # ------------------------------------------------------------------------------------------------------- results table
@@ -234,7 +194,7 @@ def results_table(records: Sequence[Mapping[str, Any]]) -> str:
     found = [(record, test_set) for record in records for test_set in record["scores"]]
     found.sort(key=lambda item: (_trained_on(item[0]), item[1], -item[0]["scores"][item[1]]["f1"]["mean"]))
     rows = [_results_row(record, test_set) for record, test_set in found]
-    return _table(header, rows)
+    return markdown_table(header, rows)
 
 
 def _results_row(record: Mapping[str, Any], test_set: str) -> list[str]:
@@ -244,11 +204,11 @@ def _results_row(record: Mapping[str, Any], test_set: str) -> list[str]:
         test_set,
         _variant(record),
         record["data"]["input"],
-        _shown_name(record["model"]["model_name_or_path"]),
+        shown_name(record["model"]["model_name_or_path"]),
         *(_percent(scores[measure]) for measure in ("precision", "recall", "f1", "pcs")),
         f"{record['parameters'] / 1e6:.1f} M",
         record["environment"]["date"],
-        _recipe(record),
+        recipe_name(record),
     ]
 
 
@@ -266,23 +226,3 @@ def _trained_on(record: Mapping[str, Any]) -> str:
     """Name of the training corpus; a dash for a model that was only scored."""
     data = record["data"]
     return Path(data["train_file"]).stem if data.get("train_file") else data.get("dataset_name") or "–"
-
-
-def _recipe(record: Mapping[str, Any]) -> str:
-    """Name of the recipe, the script's first argument; a dash without one."""
-    words = shlex.split(record["command"])
-    first = words[2] if len(words) > 2 else ""
-    return Path(first).stem if first.endswith((".yaml", ".yml", ".json")) else "–"
-
-
-def _shown_name(name: str) -> str:
-    """A name on the Hub as it is, a folder by its own name only."""
-    return name if _is_on_hub(name) else Path(name).name
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0) -> str:
-    """Markdown table; the last `numbers` columns are aligned to the right."""
-    rule = ["---"] * (len(header) - numbers) + ["---:"] * numbers
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in (header, rule, *rows)
-    )

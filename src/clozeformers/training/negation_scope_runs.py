@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import json
-import logging
-import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import datasets
-import transformers
 from datasets import Dataset
-from huggingface_hub import create_repo, upload_folder
 from transformers import set_seed
 
 from ..data.cd_sco import read_cd_sco, write_cd_sco
@@ -28,12 +21,19 @@ from .cross_validation import folds
 from .model_card import write_model_card
 from .model_loading import load_model, resolve_arguments
 from .negation_scope import NegationScopeTrainer, predict_scopes, sorted_by_length
-from .results import environment, read_json, summarise, summary_table, write_json
-
-logger = logging.getLogger(__name__)
+from .results import environment, summarise, summary_table, write_json
+from .runs import (
+    RESULTS_FILE,
+    checkpoint_to_resume,
+    command_line,
+    is_checkpoint,
+    push_run,
+    run_once,
+    set_up_logging,
+    training_record,
+)
 
 MEASURES = ("precision", "recall", "f1", "pcs")
-RESULTS_FILE = "results.json"
 
 
 class Run(NamedTuple):
@@ -70,7 +70,7 @@ def run_negation_scope(
     summary = summarise([result["scores"] for result in results]) if results[0]["scores"] else {}
     record = {
         "name": args.run_name or Path(str(args.output_dir)).name,
-        "command": command_line(command, args.hub_token),
+        "command": command_line("run_negation_scope.py", command, args.hub_token),
         "model": dataclasses.asdict(model_args),
         "data": {name: value for name, value in dataclasses.asdict(data_args).items() if value is not None},
         "training": training_record(args),
@@ -93,12 +93,6 @@ def has_training_data(data_args: NegationDataArguments) -> bool:
     return data_args.train_file is not None or data_args.dataset_name is not None
 
 
-def command_line(arguments: list[str], token: str | None) -> str:
-    """The command as it can be shown to anyone: without the token, however it was spelled."""
-    shown = [word.replace(token, "...") if token else word for word in arguments]
-    return shlex.join(["python", "run_glue_style/run_negation_scope.py", *shown])
-
-
 def write_record(record: dict[str, Any], output_dir: Path, card_dir: str | None) -> None:
     """Write results and model card into the output folder and, named by the run, into the folder of all cards."""
     model_folder: Path | None = output_dir / record["runs"][0]["run"]
@@ -109,24 +103,6 @@ def write_record(record: dict[str, Any], output_dir: Path, card_dir: str | None)
     if card_dir is not None:
         write_json(record, Path(card_dir) / f"{record['name']}.json")
         (Path(card_dir) / f"{record['name']}.md").write_bytes(card.read_bytes())
-
-
-def set_up_logging(args: NegationTrainingArguments) -> None:
-    """Show what the library and transformers have to say, from each rank at the level asked for."""
-    logging.basicConfig(format=f"%(asctime)s rank {args.process_index} %(levelname)s %(name)s: %(message)s")
-    level = args.get_process_log_level()
-    logging.getLogger("clozeformers").setLevel(level)
-    transformers.utils.logging.set_verbosity(level)
-    datasets.utils.logging.set_verbosity(level)
-
-
-def push_run(folder: Path, args: NegationTrainingArguments) -> None:
-    """Push the trained model with its card and results, but no checkpoints, to `hub_model_id`."""
-    token, repo_id = args.hub_token, args.hub_model_id or folder.name
-    repo = create_repo(repo_id, token=token, private=args.hub_private_repo, exist_ok=True)
-    upload_folder(
-        repo_id=repo.repo_id, folder_path=folder, token=token, ignore_patterns=["checkpoint-*", "training_args.bin"]
-    )
 
 
 # ---------------------------------------------------------------------------------------------------------------- runs
@@ -158,42 +134,14 @@ def one_run(
     run: Run, model_args: NegationModelArguments, data_args: NegationDataArguments, args: NegationTrainingArguments
 ) -> dict[str, Any]:
     """Train, score and save one model; or read what an earlier, interrupted command has measured of it."""
-    folder = Path(str(args.output_dir)) / run.name
     arguments = {**dataclasses.asdict(model_args), **dataclasses.asdict(data_args), **training_record(args)}
-    done = folder / ("run-" + RESULTS_FILE)
-    if done.exists():
-        result: dict[str, Any] = read_json(done)
-        changed = sorted(key for key in arguments if result["arguments"].get(key) != arguments[key])
-        if str(args.resume_from_checkpoint).lower() != "true" or changed:
-            raise ValueError(
-                f"{done} holds a finished run"
-                + (f" with other {', '.join(changed)}" if changed else "")
-                + "; give another --output_dir, or --resume_from_checkpoint true to go on with the same arguments"
-            )
-        logger.info("%s is finished already: its results are read from %s", run.name or "the run", done)
-        return result
-    run_args = copy.copy(args)
-    run_args.output_dir, run_args.seed = str(folder), run.seed
-    # Trainer would push checkpoints, before there is a card; `push_run` does it at the end.
-    run_args.push_to_hub = False
-    result = train_and_score(run, model_args, data_args, run_args) | {"arguments": arguments}
-    if args.process_index == 0:
-        write_json(result, done)
-    return result
-
-
-def training_record(args: NegationTrainingArguments) -> dict[str, Any]:
-    """The training arguments that were given, places and reports left out."""
-    silent = {"output_dir", "resume_from_checkpoint", "run_name", "card_dir", "report_to", "disable_tqdm", "folds"}
-    silent |= {"log_level", "log_level_replica", "hub_token"}
-    defaults = NegationTrainingArguments(output_dir="unused", use_cpu=args.use_cpu)
-    record = {}
-    for spec in dataclasses.fields(args):
-        value = getattr(args, spec.name)
-        given = spec.init and spec.name not in silent and value != getattr(defaults, spec.name)
-        if given and isinstance(value, (int, float, str, list)):
-            record[spec.name] = getattr(value, "value", value)
-    return record
+    return run_once(
+        Path(str(args.output_dir)) / run.name,
+        arguments,
+        args,
+        run.seed,
+        lambda run_args: train_and_score(run, model_args, data_args, run_args),
+    )
 
 
 def train_and_score(
@@ -223,7 +171,7 @@ def train_and_score(
         eval_dataset=features(run.corpora.validation) if run.corpora.validation is not None else None,
     )
     if trainer.train_dataset is not None:
-        metrics = trainer.train(resume_from_checkpoint=_checkpoint(args)).metrics
+        metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(args)).metrics
         trainer.save_model()
         trainer.save_metrics("train", metrics)
         trainer.save_state()
@@ -271,29 +219,3 @@ def write_predictions(rows: list[Any], gold: Path | None, path: Path) -> None:
             SemStarScope().compute(predictions=[str(columns)], references=[str(gold)]),
             path.with_name(path.name.replace("predictions", "sem_star", 1) + ".json"),
         )
-
-
-def is_checkpoint(resume: str | None) -> bool:
-    """Whether `--resume_from_checkpoint` names a checkpoint, rather than asking for the last one."""
-    return resume is not None and str(resume).lower() not in ("true", "false")
-
-
-def _checkpoint(args: NegationTrainingArguments) -> str | None:
-    """The checkpoint to go on with: the one named, or the last complete one of this run, or None."""
-    wanted = args.resume_from_checkpoint
-    if is_checkpoint(wanted):
-        return str(wanted)
-    if str(wanted).lower() != "true":
-        return None
-    states = Path(str(args.output_dir)).glob("checkpoint-*/trainer_state.json")
-    folders = [state.parent for state in states if _is_whole(state) and state.parent.name.split("-")[1].isdecimal()]
-    return str(max(folders, key=lambda folder: int(folder.name.split("-")[1]))) if folders else None
-
-
-def _is_whole(state: Path) -> bool:
-    """Whether a checkpoint is complete: Trainer writes its state last, and a run may be killed while it does."""
-    try:
-        json.loads(state.read_text(encoding="utf-8"))
-    except ValueError:
-        return False
-    return True
