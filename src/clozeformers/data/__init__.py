@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .negation_corpora import load_negation_corpus
     from .schema import CorpusError
+    from .squad import load_squad
 
-__all__ = ["CorpusError", "load_negation_corpus"]
+__all__ = ["CorpusError", "load_negation_corpus", "load_squad"]
 
 # Imported at first use: `datasets` takes a second to import.
-_MODULES = {"CorpusError": ".schema", "load_negation_corpus": ".negation_corpora"}
+_MODULES = {"CorpusError": ".schema", "load_negation_corpus": ".negation_corpora", "load_squad": ".squad"}
 
 
 def __getattr__(name: str) -> Any:

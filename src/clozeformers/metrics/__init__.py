@@ -1,6 +1,7 @@
-"""Metrics for negation scope, as :class:`evaluate.Metric` classes that need no network."""
+"""Metrics of negation scope and question answering, as :class:`evaluate.Metric` classes that need no network."""
 
 from .negation_scope import NegationScope
 from .sem_star_scope import SemStarScope
+from .squad import Squad
 
-__all__ = ["NegationScope", "SemStarScope"]
+__all__ = ["NegationScope", "SemStarScope", "Squad"]
