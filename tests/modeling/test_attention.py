@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from clozeformers.modeling.attention import QueryContextAttention, gather_query, masked_softmax
-from clozeformers.modeling.orthogonal_attention import VARIANTS, OrthogonalAttention
+from clozeformers.modeling.context_query_attention import ATTENTIONS, build_attention
+from clozeformers.modeling.orthogonal_attention import VARIANTS
 
 SIZE = 8
 MECHANISMS: dict[str, Callable[[], QueryContextAttention]] = {
-    variant: lambda variant=variant: OrthogonalAttention(SIZE, 2, variant) for variant in VARIANTS
+    name: lambda name=name: build_attention(name, SIZE, num_heads=2, hidden_size=3) for name in [*VARIANTS, *ATTENTIONS]
 }
 every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 few = settings(max_examples=20, deadline=None)
@@ -85,7 +86,7 @@ def test_every_mechanism_is_tested() -> None:
     known = {type(make(name)) for name in MECHANISMS}
     defined = {cls for cls in QueryContextAttention.__subclasses__() if cls.__module__.startswith("clozeformers.")}
     assert defined == known
-    assert set(MECHANISMS) >= {"OA-C", "OA-CA", "OA-EM", "OA-EMB"}
+    assert set(MECHANISMS) >= {"OA-C", "OA-CA", "OA-EM", "OA-EMB", "bidaf", "trilinear"}
 
 
 def test_a_mechanism_must_define_forward() -> None:

@@ -1,0 +1,45 @@
+"""Config of BiDAF and its variants."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_word_reader import WordReaderConfig
+
+
+@strict
+class BiDAFConfig(WordReaderConfig):
+    """Sizes and variants of BiDAF (Seo et al., 2016; Jain & Dutta; Khullar; Deng & Huang).
+
+    Args:
+        rnn: cell of every recurrent layer.
+        modeling: `"rnn"`: two recurrent layers after the attention; `"dense"`: one layer with ReLU.
+        output: `"linear"`: start and end each read the modeling layer; `"rnn"`: the end reads it through one more
+            recurrent layer; `"conditional"`: that, and the start's logit.
+        word_features: give each word its inverse document frequency, whether it is a question word, and whether it
+            occurs in the other text (Deng & Huang, section 4).
+        span_rescoring: at prediction, multiply each start by the sum or the maximum of the ends that may follow, and
+            the other way round (Deng & Huang, section 6.3).
+    """
+
+    model_type = "bidaf"
+
+    rnn: Literal["lstm", "gru"] = "lstm"
+    modeling: Literal["rnn", "dense"] = "rnn"
+    output: Literal["linear", "rnn", "conditional"] = "rnn"
+    word_features: bool = False
+    span_rescoring: Literal["none", "window-sum", "window-max"] = "none"
+    attention: str = "bidaf"
+    char_embedding_size: int = 200
+    num_char_filters: int = 16
+    num_attention_heads: int = 4
+    word_dropout: float | int = 0.2
+    char_dropout: float | int = 0.2
+    dropout: float | int = 0.2
+
+    @property
+    def attention_size(self) -> int:
+        """Both directions of the encoder."""
+        return 2 * self.hidden_size

@@ -1,0 +1,137 @@
+"""From words and their characters to vectors.
+
+What depends on a word alone, its vector, its characters, the highway network over both, is computed once a distinct word
+of the batch and then looked up: a batch of SQuAD has three to four times as many tokens as distinct words.
+
+Shapes: B batch, L length, W characters of a word, U distinct words, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from .configuration_word_reader import NUM_SPECIAL_TOKENS
+
+
+def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Find the distinct rows of a matrix of whole numbers.
+
+    Args:
+        rows: ``[T, K]``, int64.
+
+    Returns:
+        The distinct rows ``[U, K]``, in no particular order, and for each row its number among them ``[T]``.
+    """
+    # Sorting one key a row is many times faster than sorting rows. The key is a sum of products with random odd numbers
+    # modulo 2^64; two rows with one key are next to impossible, and looked for all the same.
+    generator = torch.Generator().manual_seed(0)
+    factors = torch.randint(-(2**62), 2**62, (rows.size(1),), generator=generator).to(rows.device) * 2 + 1
+    _, inverse = torch.unique((rows * factors).sum(1), return_inverse=True)
+    count = int(inverse.max()) + 1 if inverse.numel() else 0
+    first = inverse.new_zeros(count).scatter_(0, inverse, torch.arange(len(rows), device=rows.device))
+    distinct = rows[first]
+    if not torch.equal(distinct[inverse], rows):
+        distinct, inverse = torch.unique(rows, dim=0, return_inverse=True)
+    return distinct, inverse
+
+
+class CharacterConvolution(nn.Module):
+    """Characters of a word -> one vector: embedding, convolution, ReLU, maximum over the word (Kim, 2014).
+
+    Padding counts for nothing: the maximum is over the word's own characters, and a word without characters gives zeros.
+    """
+
+    def __init__(self, vocab_size: int, embedding_size: int, num_filters: int, kernel_size: int, dropout: float) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, embedding_size, padding_idx=0)
+        self.convolution = nn.Conv1d(embedding_size, num_filters, kernel_size, padding=kernel_size // 2)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, char_ids: Tensor) -> Tensor:
+        """``[U, W]`` character ids, 0 for padding -> ``[U, num_filters]``."""
+        is_real = (char_ids != 0).unsqueeze(-1)
+        characters = self.dropout(self.embedding(char_ids)) * is_real
+        features = self.convolution(characters.transpose(1, 2))
+        return (features.transpose(1, 2).relu() * is_real).amax(1)
+
+
+class Highway(nn.Module):
+    """``gate * ReLU(W x + b) + (1 - gate) * x``, a number of times (Srivastava et al., 2015)."""
+
+    def __init__(self, size: int, num_layers: int) -> None:
+        super().__init__()
+        self.transforms = nn.ModuleList(nn.Linear(size, size) for _ in range(num_layers))
+        self.gates = nn.ModuleList(nn.Linear(size, size) for _ in range(num_layers))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """``[*, size] -> [*, size]``."""
+        for transform, gate in zip(self.transforms, self.gates, strict=True):
+            inputs = inputs + gate(inputs).sigmoid() * (transform(inputs).relu() - inputs)
+        return inputs
+
+
+class WordEmbeddings(nn.Module):
+    """Word vectors and character features through a highway network.
+
+    Word vectors are fixed but for those of the special tokens and unknown words, unless the config says to train them.
+
+    Attributes:
+        output_size: width of a word's vector.
+    """
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.word_vectors = nn.Embedding(config.vocab_size, config.word_embedding_size)
+        self.word_vectors.weight.requires_grad = config.train_word_vectors
+        self.scale = config.word_vector_scale
+        self.special_vectors = nn.Parameter(torch.zeros(NUM_SPECIAL_TOKENS, config.word_embedding_size))
+        self.characters: CharacterConvolution | None = None
+        if config.num_char_filters:
+            self.characters = CharacterConvolution(
+                config.char_vocab_size,
+                config.char_embedding_size,
+                config.num_char_filters,
+                config.char_kernel_size,
+                config.char_dropout,
+            )
+        self.output_size: int = config.word_embedding_size + config.num_char_filters
+        self.highway = Highway(self.output_size, config.num_highway_layers)
+        self.word_dropout = config.word_dropout
+
+    def forward(self, input_ids: Tensor, char_ids: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Embed the distinct words of a batch.
+
+        Args:
+            input_ids: ``[B, L]``.
+            char_ids: ``[B, L, W]``; not read by a model without characters.
+
+        Returns:
+            Vectors of the distinct words ``[U, output_size]``, and for each position its word's number ``[B, L]``.
+
+        Raises:
+            ValueError: if characters are missing, or not those of `input_ids`.
+        """
+        rows = input_ids.reshape(-1, 1)
+        if self.characters is not None:
+            if char_ids is None or char_ids.shape[:-1] != input_ids.shape:
+                shape = None if char_ids is None else tuple(char_ids.shape)
+                raise ValueError(
+                    f"this model reads characters: char_ids must be [*{tuple(input_ids.shape)}, W], but is {shape}; "
+                    "a WordCharTokenizer returns them with input_ids"
+                )
+            rows = torch.cat([rows, char_ids.reshape(len(rows), -1).to(rows.dtype)], dim=1)
+        distinct, inverse = distinct_rows(rows)
+        vectors = self._word_vectors(distinct[:, 0])
+        if self.characters is not None:
+            vectors = torch.cat([vectors, self.characters(distinct[:, 1:])], dim=1)
+        return self.highway(vectors), inverse.view_as(input_ids)
+
+    def _word_vectors(self, word_ids: Tensor) -> Tensor:
+        special = self.special_vectors[word_ids.clamp(max=NUM_SPECIAL_TOKENS - 1)]
+        vectors = self.word_vectors(word_ids) * self.scale
+        vectors = torch.where((word_ids < NUM_SPECIAL_TOKENS).unsqueeze(-1), special, vectors)
+        return dropout(vectors, self.word_dropout, self.training)

@@ -1,0 +1,155 @@
+"""BiDAF and its variants: recurrent layers around an attention between question and context.
+
+Sources: Seo et al., "Bidirectional Attention Flow for Machine Comprehension" (2016); Jain & Dutta, "You Just Want
+Attention"; Khullar, "Allow me to answer"; Deng & Huang, "Bi-Directional Attention & Self Attention for SQUAD".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from .configuration_bidaf import BiDAFConfig
+from .configuration_word_reader import NUM_SPECIAL_TOKENS
+from .context_query_attention import build_attention
+from .embeddings import WordEmbeddings
+from .modeling_word_reader import WordReaderForQuestionAnswering
+from .recurrent import BidirectionalRNN
+from .span_decoding import rescore_log_probs
+
+QUESTION_WORDS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
+NUM_WORD_FEATURES = 3
+
+
+class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
+    """BiDAF, in the variant that its config names, with a span head."""
+
+    config_class = BiDAFConfig
+    config: BiDAFConfig
+    document_frequency: Tensor
+    is_question_word: Tensor
+
+    def __init__(self, config: BiDAFConfig) -> None:
+        super().__init__(config)
+        size = config.hidden_size
+        self.embeddings = WordEmbeddings(config)
+        width = self.embeddings.output_size
+        if config.word_features:
+            width += NUM_WORD_FEATURES
+            self.register_buffer("document_frequency", torch.zeros(config.vocab_size))
+            self.register_buffer("is_question_word", torch.zeros(config.vocab_size))
+        self.encoder = BidirectionalRNN(config.rnn, width, size, dropout=config.dropout)
+        self.attention = build_attention(
+            config.attention,
+            self.encoder.output_size,
+            num_heads=config.num_attention_heads,
+            hidden_size=size,
+            rnn=config.rnn,
+            dropout=config.dropout,
+        )
+        self.modeling, modeling_size = self._build_modeling(self.attention.output_size)
+        self.end_rnn: BidirectionalRNN | None = None
+        read_size, end_size = modeling_size, modeling_size
+        if config.output != "linear":
+            self.end_rnn = BidirectionalRNN(config.rnn, modeling_size, size, dropout=config.dropout)
+            read_size = self.attention.output_size + modeling_size
+            end_size = self.attention.output_size + self.end_rnn.output_size + (config.output == "conditional")
+        self.start = nn.Linear(read_size, 1, bias=False)
+        self.end = nn.Linear(end_size, 1, bias=False)
+        self.post_init()
+
+    def _build_modeling(self, width: int) -> tuple[nn.Module, int]:
+        config = self.config
+        if config.modeling == "dense":
+            return nn.Linear(width, config.hidden_size), config.hidden_size
+        rnn = BidirectionalRNN(config.rnn, width, config.hidden_size, num_layers=2, dropout=config.dropout)
+        return rnn, rnn.output_size
+
+    @torch.no_grad()
+    def set_word_features(self, words: dict[str, int], contexts: Iterable[Iterable[int]]) -> None:
+        """Learn what `word_features` tells of each word.
+
+        Args:
+            words: the vocabulary, word -> id.
+            contexts: of the training data, each the ids of its words; ``log(number of contexts / occurrences)`` is the
+                inverse document frequency of a word (Deng & Huang, section 4).
+
+        Raises:
+            ValueError: if the model has no word features.
+        """
+        if not self.config.word_features:
+            raise ValueError("this model reads no word features; build it with BiDAFConfig(word_features=True)")
+        counts: Counter[int] = Counter()
+        documents = 0
+        for documents, context in enumerate(contexts, start=1):  # noqa: B007
+            counts.update(context)
+        occurrences = torch.ones(self.config.vocab_size)
+        if counts:
+            occurrences[torch.tensor(list(counts))] = torch.tensor([float(count) for count in counts.values()])
+        self.document_frequency.copy_(torch.log(max(documents, 1) / occurrences))
+        self.is_question_word.zero_()
+        self.is_question_word[[number for word, number in words.items() if word.lower() in QUESTION_WORDS]] = 1
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """As in every model; features of new words begin as those of words never seen in training."""
+        resized: nn.Embedding = super().resize_token_embeddings(*args, **kwargs)
+        if self.config.word_features:
+            more = len(resized.weight) - len(self.document_frequency)
+            unseen = self.document_frequency.max()
+            self.document_frequency = torch.cat([self.document_frequency, unseen.expand(max(more, 0))])[: len(resized.weight)]
+            self.is_question_word = nn.functional.pad(self.is_question_word, (0, more))
+        return resized
+
+    def read(
+        self,
+        context: Tensor,
+        question: Tensor,
+        context_mask: Tensor,
+        question_mask: Tensor,
+        context_ids: Tensor,
+        question_ids: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Vectors of the words to start and end logits, as the base class says."""
+        if self.config.word_features:
+            both = (context_ids.unsqueeze(2) == question_ids.unsqueeze(1)) & (context_ids >= NUM_SPECIAL_TOKENS).unsqueeze(2)
+            both &= context_mask.unsqueeze(2) & question_mask.unsqueeze(1)
+            context = torch.cat([context, self._features(context_ids, both.any(2))], dim=-1)
+            question = torch.cat([question, self._features(question_ids, both.any(1))], dim=-1)
+        context = self.encoder(context, context_mask)
+        question = self.encoder(question, question_mask)
+        read = self.attention(context, question, context_mask, question_mask)
+        if isinstance(self.modeling, BidirectionalRNN):
+            modeled = self.modeling(read, context_mask)
+        else:
+            modeled = self.modeling(self._dropout(read)).relu()
+        if self.end_rnn is None:
+            modeled = self._dropout(modeled)
+            return self.start(modeled).squeeze(-1), self.end(modeled).squeeze(-1)
+        start = self.start(self._dropout(torch.cat([read, modeled], dim=-1)))
+        ends = [read, self.end_rnn(modeled, context_mask)]
+        end = self._dropout(torch.cat(ends, dim=-1))
+        if self.config.output == "conditional":
+            end = torch.cat([start, end], dim=-1)
+        return start.squeeze(-1), self.end(end).squeeze(-1)
+
+    def _features(self, word_ids: Tensor, in_other_text: Tensor) -> Tensor:
+        """``[B, L]`` -> ``[B, L, 3]``."""
+        frequency = self.document_frequency[word_ids]
+        return torch.stack([frequency, self.is_question_word[word_ids], in_other_text.to(frequency.dtype)], dim=-1)
+
+    def _dropout(self, inputs: Tensor) -> Tensor:
+        return dropout(inputs, self.config.dropout, self.training)
+
+    def rescore(self, start: Tensor, end: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Rescore the words' probabilities by those of the spans that they begin or end; the no-answer slot has but one span."""
+        if self.config.span_rescoring == "none":
+            return start, end
+        start, end = (x.float().masked_fill(~mask, float("-inf")).log_softmax(-1) for x in (start, end))
+        none = start[:, :1] + end[:, :1]
+        starts, ends = rescore_log_probs(start[:, 1:], end[:, 1:], self.config.span_rescoring)
+        return torch.cat([none, starts], dim=1), torch.cat([none, ends], dim=1)

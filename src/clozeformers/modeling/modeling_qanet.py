@@ -1,0 +1,156 @@
+"""QANet: convolutions and self-attention read a question and its context (Yu et al., 2018).
+
+Shapes: B batch, M sequence length, D hidden size, H heads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout, scaled_dot_product_attention
+
+from .configuration_qanet import QANetConfig
+from .context_query_attention import build_attention
+from .embeddings import WordEmbeddings
+from .modeling_word_reader import WordReaderForQuestionAnswering
+from .orthogonal_attention import split_heads
+
+
+def position_signal(length: int, size: int, like: Tensor) -> Tensor:
+    """Sines and cosines of the positions, ``[length, size]`` (Vaswani et al., 2017, section 3.5)."""
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    rates = torch.arange(size // 2, device=like.device, dtype=dtype)
+    rates = torch.exp(rates * (-math.log(10_000.0) / max(size // 2 - 1, 1)))
+    angles = torch.arange(length, device=like.device, dtype=dtype).unsqueeze(1) * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=1).to(like.dtype)
+
+
+class SeparableConvolution(nn.Module):
+    """Depthwise separable convolution over positions, with ReLU; padding is read as zeros."""
+
+    def __init__(self, size: int, kernel_size: int) -> None:
+        super().__init__()
+        self.depthwise = nn.Conv2d(size, size, (1, kernel_size), padding=(0, kernel_size // 2), groups=size, bias=False)
+        self.pointwise = nn.Linear(size, size)
+
+    def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
+        # As an image of one row whose channels stand last, which costs no copy: several times faster on a CPU than the
+        # convolution of one dimension.
+        image = (inputs * mask.unsqueeze(-1)).transpose(1, 2).unsqueeze(2)
+        return self.pointwise(self.depthwise(image).squeeze(2).transpose(1, 2)).relu()
+
+
+class MultiHeadSelfAttention(nn.Module):
+    """Scaled dot-product attention of a sequence to itself."""
+
+    def __init__(self, size: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.query_key_value = nn.Linear(size, 3 * size)
+        self.output = nn.Linear(size, size)
+
+    def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
+        # A sequence that is all padding attends to itself: a softmax over nothing would be NaN.
+        mask = mask | ~mask.any(dim=1, keepdim=True)
+        query, key, value = (split_heads(part, self.num_heads) for part in self.query_key_value(inputs).chunk(3, -1))
+        # No dropout of the weights: it would rule out the fused kernels, and the layer's output has its own.
+        attended = scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+        return self.output(attended.transpose(1, 2).flatten(2))
+
+
+class FeedForward(nn.Module):
+    """Two layers of the same width, ReLU between them."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.intermediate = nn.Linear(size, size)
+        self.output = nn.Linear(size, size)
+
+    def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        """``[B, M, D] -> [B, M, D]``; the mask is not read."""
+        return self.output(self.intermediate(inputs).relu())
+
+
+class EncoderBlock(nn.Module):
+    """Convolutions, self-attention, feed-forward, each in ``x + f(LayerNorm(x))`` (section 2.2, Figure 1)."""
+
+    def __init__(self, config: QANetConfig, num_convolutions: int, kernel_size: int) -> None:
+        super().__init__()
+        size = config.hidden_size
+        layers: list[nn.Module] = [SeparableConvolution(size, kernel_size) for _ in range(num_convolutions)]
+        layers += [MultiHeadSelfAttention(size, config.num_attention_heads), FeedForward(size)]
+        self.layers = nn.ModuleList(layers)
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in layers)
+        self.dropout = config.dropout
+
+    def forward(self, inputs: Tensor, mask: Tensor, skip: list[float]) -> Tensor:
+        """``[B, M, D]``, a boolean mask ``[B, M]``, and each layer's chance to be skipped -> ``[B, M, D]``."""
+        inputs = inputs + position_signal(inputs.size(1), inputs.size(2), inputs)
+        for layer, norm, chance in zip(self.layers, self.norms, skip, strict=True):
+            if self.training and chance > 0 and float(torch.rand(())) < chance:
+                continue
+            inputs = inputs + dropout(layer(norm(inputs), mask), self.dropout, self.training)
+        return inputs
+
+
+class EncoderStack(nn.Module):
+    """Blocks one after the other, under stochastic depth: layer l of L is skipped with chance ``layer_drop * l / L``."""
+
+    def __init__(self, config: QANetConfig, num_blocks: int, num_convolutions: int, kernel_size: int) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(EncoderBlock(config, num_convolutions, kernel_size) for _ in range(num_blocks))
+        layers_a_block = num_convolutions + 2
+        chances = [
+            config.layer_drop * (number + 1) / (num_blocks * layers_a_block)
+            for number in range(num_blocks * layers_a_block)
+        ]
+        self.skip = [chances[first : first + layers_a_block] for first in range(0, len(chances), layers_a_block)]
+
+    def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
+        for block, skip in zip(self.blocks, self.skip, strict=True):
+            inputs = block(inputs, mask, skip)
+        return inputs
+
+
+class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
+    """QANet with a span head."""
+
+    config_class = QANetConfig
+    config: QANetConfig
+
+    def __init__(self, config: QANetConfig) -> None:
+        super().__init__(config)
+        size = config.hidden_size
+        self.embeddings = WordEmbeddings(config)
+        self.projection = nn.Linear(self.embeddings.output_size, size)
+        self.embedding_encoder = EncoderStack(config, 1, 4, config.encoder_kernel_size)
+        self.attention = build_attention(
+            config.attention, size, num_heads=config.num_attention_heads, hidden_size=size, dropout=config.dropout
+        )
+        self.attention_projection = nn.Linear(self.attention.output_size, size)
+        self.model_encoder = EncoderStack(config, config.num_model_blocks, 2, config.model_kernel_size)
+        self.start = nn.Linear(2 * size, 1, bias=False)
+        self.end = nn.Linear(2 * size + config.conditional_output, 1, bias=False)
+        self.post_init()
+
+    def read(self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+        """Vectors of the words to start and end logits, as the base class says."""
+        context = self.embedding_encoder(self.projection(context), context_mask)
+        question = self.embedding_encoder(self.projection(question), question_mask)
+        read = self._dropout(self.attention(context, question, context_mask, question_mask))
+        first = self.model_encoder(self._dropout(self.attention_projection(read)), context_mask)
+        second = self.model_encoder(first, context_mask)
+        third = self.model_encoder(second, context_mask)
+        start = self.start(torch.cat([first, second], dim=-1))
+        ends = [start] if self.config.conditional_output else []
+        end = self.end(torch.cat([*ends, first, third], dim=-1))
+        return start.squeeze(-1), end.squeeze(-1)
+
+    def _dropout(self, inputs: Tensor) -> Tensor:
+        return dropout(inputs, self.config.dropout, self.training)
