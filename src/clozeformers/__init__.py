@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 from .hub import push_to_hub, save_with_code
 from .modeling.auto import AutoModelForNegationScope
+from .modeling.configuration_bidaf import BiDAFConfig
 from .modeling.configuration_negation_scope import (
     AlbertNegationScopeOAConfig,
     BertNegationScopeOAConfig,
@@ -20,6 +21,8 @@ from .modeling.configuration_negation_scope import (
     RobertaNegationScopeOAConfig,
     XLNetNegationScopeOAConfig,
 )
+from .modeling.configuration_qanet import QANetConfig
+from .modeling.modeling_bidaf import BiDAFForQuestionAnswering
 from .modeling.modeling_negation_scope import (
     AlbertForNegationScopeOA,
     BertForNegationScopeOA,
@@ -28,7 +31,10 @@ from .modeling.modeling_negation_scope import (
     RobertaForNegationScopeOA,
     XLNetForNegationScopeOA,
 )
+from .modeling.modeling_qanet import QANetForQuestionAnswering
 from .modeling.orthogonal_attention import OrthogonalAttention, register_variant
+from .modeling.tokenization_word_char import WordCharTokenizer
+from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
 from .registry import register
 
@@ -38,14 +44,20 @@ __all__ = [
     "AutoModelForNegationScope",
     "BertForNegationScopeOA",
     "BertNegationScopeOAConfig",
+    "BiDAFConfig",
+    "BiDAFForQuestionAnswering",
     "DebertaV2ForNegationScopeOA",
     "DebertaV2NegationScopeOAConfig",
+    "ExtractiveQuestionAnsweringPipeline",
     "ModernBertForNegationScopeOA",
     "ModernBertNegationScopeOAConfig",
     "NegationScopePipeline",
     "OrthogonalAttention",
+    "QANetConfig",
+    "QANetForQuestionAnswering",
     "RobertaForNegationScopeOA",
     "RobertaNegationScopeOAConfig",
+    "WordCharTokenizer",
     "XLNetForNegationScopeOA",
     "XLNetNegationScopeOAConfig",
     "push_to_hub",
@@ -56,7 +68,7 @@ __all__ = [
 register()
 
 # Imported at first use: `datasets` and `evaluate` take seconds to import, and a pipeline needs neither.
-_SUBPACKAGES = ("data", "metrics", "training")
+_SUBPACKAGES = ("analysis", "data", "metrics", "training")
 
 
 def __getattr__(name: str) -> Any:

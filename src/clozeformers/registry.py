@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModelForQuestionAnswering,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+)
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .modeling.modeling_bidaf import BiDAFForQuestionAnswering
 from .modeling.modeling_negation_scope import NEGATION_SCOPE_MODELS
+from .modeling.modeling_qanet import QANetForQuestionAnswering
+from .modeling.tokenization_word_char import WordCharTokenizer
+from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
 
 
@@ -18,7 +27,13 @@ def register() -> None:
         AutoConfig.register(config.model_type, config, exist_ok=True)
         AutoModelForTokenClassification.register(config, model, exist_ok=True)
         AutoTokenizer.register(config, TOKENIZER_MAPPING[CONFIG_MAPPING[config.backbone_model_type]], exist_ok=True)
-    if "negation-scope" not in PIPELINE_REGISTRY.supported_tasks:
-        PIPELINE_REGISTRY.register_pipeline(
-            "negation-scope", NegationScopePipeline, pt_model=AutoModelForTokenClassification, type="text"
-        )
+    for reader in (QANetForQuestionAnswering, BiDAFForQuestionAnswering):
+        AutoConfig.register(reader.config_class.model_type, reader.config_class, exist_ok=True)
+        AutoModelForQuestionAnswering.register(reader.config_class, reader, exist_ok=True)
+        AutoTokenizer.register(reader.config_class, WordCharTokenizer, exist_ok=True)
+    for task, pipeline, auto_model in (
+        ("negation-scope", NegationScopePipeline, AutoModelForTokenClassification),
+        ("extractive-question-answering", ExtractiveQuestionAnsweringPipeline, AutoModelForQuestionAnswering),
+    ):
+        if task not in PIPELINE_REGISTRY.supported_tasks:
+            PIPELINE_REGISTRY.register_pipeline(task, pipeline, pt_model=auto_model, type="text")
