@@ -12,7 +12,7 @@ import shutil
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from huggingface_hub import CommitInfo, create_branch, create_repo, upload_folder
 from transformers import Pipeline, PreTrainedModel
@@ -20,10 +20,34 @@ from transformers.utils import CONFIG_NAME
 
 from .hub_export import PACKAGE, flat_name, write_sources
 from .modeling.modeling_negation_scope import NegationScopeMixin
+from .modeling.modeling_word_reader import WordReaderForQuestionAnswering
 from .modeling.orthogonal_attention import VARIANTS
+from .modeling.tokenization_word_char import WordCharTokenizer
+from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
 
 _CARD = "README.md"
+_TOKENIZER_CONFIG = "tokenizer_config.json"
+
+
+class _Kind(NamedTuple):
+    """How models of a kind are loaded."""
+
+    model_class: type[PreTrainedModel]
+    auto_model: str
+    task: str
+    pipeline: type[Pipeline]
+
+
+_KINDS = (
+    _Kind(NegationScopeMixin, "AutoModelForTokenClassification", "negation-scope", NegationScopePipeline),
+    _Kind(
+        WordReaderForQuestionAnswering,
+        "AutoModelForQuestionAnswering",
+        "extractive-question-answering",
+        ExtractiveQuestionAnsweringPipeline,
+    ),
+)
 
 
 def save_with_code(
@@ -31,13 +55,13 @@ def save_with_code(
 ) -> list[Path]:
     """Save a model so that it loads without this library.
 
-    The folder then serves `AutoConfig`, `AutoModelForTokenClassification`, `AutoTokenizer` and
-    `pipeline("negation-scope")`, each with `trust_remote_code=True`.
+    The folder then serves `AutoConfig`, the model's auto class (`AutoModelForTokenClassification` or
+    `AutoModelForQuestionAnswering`), `AutoTokenizer` and the task's `pipeline`, each with `trust_remote_code=True`.
 
     Args:
         model_or_pipeline: one of the library's models, or a pipeline around one.
         folder: where to; made if it is not there. Files of the same names are replaced.
-        tokenizer: saved beside the model; a pipeline brings its own. `pipeline("negation-scope")` needs one.
+        tokenizer: saved beside the model; a pipeline brings its own, and needs one.
 
     Returns:
         The source files written.
@@ -49,26 +73,23 @@ def save_with_code(
         NotADirectoryError: if the folder is a file.
     """
     model, tokenizer = _parts(model_or_pipeline, tokenizer)
+    kind = _kind(model)
     target = _save_plain(model, tokenizer, Path(folder))
-    config_module, model_module = type(model.config).__module__, type(model).__module__
-    sources = write_sources([config_module, model_module, NegationScopePipeline.__module__], target)
-    config_file = target / CONFIG_NAME
-    config = json.loads(config_file.read_text(encoding="utf-8"))
+    modules = [cls.__module__ for cls in (type(model.config), type(model), kind.pipeline)]
+    if isinstance(tokenizer, WordCharTokenizer):
+        modules.append(WordCharTokenizer.__module__)
+        _update(target / _TOKENIZER_CONFIG, {"auto_map": {"AutoTokenizer": [_reference(WordCharTokenizer), None]}})
+    sources = write_sources(modules, target)
     # Into the file, not into `model.config`: the caller's model keeps the config it had.
-    config |= {
-        "auto_map": {
-            "AutoConfig": _reference(type(model.config)),
-            "AutoModelForTokenClassification": _reference(type(model)),
+    _update(
+        target / CONFIG_NAME,
+        {
+            "auto_map": {"AutoConfig": _reference(type(model.config)), kind.auto_model: _reference(type(model))},
+            "custom_pipelines": {
+                kind.task: {"impl": _reference(kind.pipeline), "pt": [kind.auto_model], "type": "text"}
+            },
         },
-        "custom_pipelines": {
-            "negation-scope": {
-                "impl": _reference(NegationScopePipeline),
-                "pt": ["AutoModelForTokenClassification"],
-                "type": "text",
-            }
-        },
-    }
-    config_file.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    )
     return sources
 
 
@@ -118,26 +139,38 @@ def push_to_hub(
         )
 
 
-def _parts(model_or_pipeline: Any, tokenizer: Any) -> tuple[NegationScopeMixin, Any]:
+def _kind(model: PreTrainedModel) -> _Kind:
+    return next(kind for kind in _KINDS if isinstance(model, kind.model_class))
+
+
+def _update(path: Path, entries: dict[str, Any]) -> None:
+    """Set entries of a JSON file."""
+    content = json.loads(path.read_text(encoding="utf-8")) | entries
+    path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _parts(model_or_pipeline: Any, tokenizer: Any) -> tuple[PreTrainedModel, Any]:
     """The model and the tokenizer to save, checked."""
     model = model_or_pipeline
     if isinstance(model_or_pipeline, Pipeline):
         model = model_or_pipeline.model
         tokenizer = tokenizer if tokenizer is not None else model_or_pipeline.tokenizer
-    if not isinstance(model, NegationScopeMixin):
+    if not isinstance(model, tuple(kind.model_class for kind in _KINDS)):
         raise TypeError(
             f"{type(model).__name__} is no model of {PACKAGE}; load one with "
-            "AutoModelForNegationScope.from_pretrained(...), without trust_remote_code"
+            "AutoModelForNegationScope.from_pretrained(...) or AutoModelForQuestionAnswering.from_pretrained(...), "
+            "without trust_remote_code"
         )
     _refuse_foreign_code(model)
     return model, tokenizer
 
 
-def _refuse_foreign_code(model: NegationScopeMixin) -> None:
+def _refuse_foreign_code(model: PreTrainedModel) -> None:
     """Raise a ValueError if the model needs classes that other packages define."""
     classes: list[type] = [type(model), type(model.config)]
-    if not model.config.is_baseline:
-        classes += VARIANTS[model.config.attention_variant]
+    variant = model.config.attention if _kind(model).task != "negation-scope" else model.config.attention_variant
+    if variant in VARIANTS and not getattr(model.config, "is_baseline", False):
+        classes += VARIANTS[variant]
     foreign = [
         f"{cls.__module__}.{cls.__qualname__}" for cls in classes if not cls.__module__.startswith(f"{PACKAGE}.")
     ]
@@ -148,7 +181,7 @@ def _refuse_foreign_code(model: NegationScopeMixin) -> None:
         )
 
 
-def _save_plain(model: NegationScopeMixin, tokenizer: Any, folder: Path) -> Path:
+def _save_plain(model: PreTrainedModel, tokenizer: Any, folder: Path) -> Path:
     """Save weights, config, tokenizer and, from the folder that the model was loaded from, its model card."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; name a folder to save the model in")
