@@ -26,9 +26,8 @@ else:
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
-SHIPPED = [
-    path for path in (SOURCES / "clozeformers").rglob("*") if path.is_file() and path.suffix in {".py", ".md", ".typed"}
-]
+SUFFIXES = {".py", ".md", ".html", ".typed"}
+SHIPPED = [path for path in (SOURCES / "clozeformers").rglob("*") if path.is_file() and path.suffix in SUFFIXES]
 
 
 @pytest.fixture(scope="module")
