@@ -1,4 +1,4 @@
-"""The `clozeformers` command: results tables, scopes of raw text, and models with their code beside them."""
+"""The `clozeformers` command: text read by a model, results as tables, ensembles, error analysis, exported models."""
 
 from __future__ import annotations
 
@@ -49,8 +49,30 @@ def _parser() -> argparse.ArgumentParser:
     scope.add_argument("--model", required=True, help="a negation scope model: a folder or a name on the Hub")
     scope.add_argument("--json", action="store_true", help="one JSON object a text, in place of marked text")
     scope.set_defaults(command=_scope)
+    answer = commands.add_parser("answer", help="answer a question from a text")
+    answer.add_argument("question", metavar="QUESTION")
+    answer.add_argument("context", metavar="TEXT", help='where the answer stands; "-" for the standard input')
+    answer.add_argument("--model", required=True, nargs="+", help="a question answering model; several vote")
+    answer.set_defaults(command=_answer)
+    ensemble = commands.add_parser("ensemble", help="vote over predictions of several models, and score all")
+    ensemble.add_argument("data", type=Path, metavar="DATA", help="the questions, a SQuAD file")
+    ensemble.add_argument("predictions", type=Path, nargs="+", metavar="FILE", help="predictions, one file a model")
+    ensemble.add_argument("--weights", type=float, nargs="+", help="one a model, such as its F1 on development data")
+    ensemble.add_argument("--weighted", action="store_true", help="the sum of the weights decides, not the number")
+    ensemble.add_argument("--output", type=Path, help="write the chosen answers here")
+    ensemble.set_defaults(command=_ensemble)
+    analyse = commands.add_parser("analyse", help="tables, charts and a report of what a model got right and wrong")
+    analyse.add_argument("data", type=Path, metavar="DATA", help="the questions, a SQuAD file")
+    analyse.add_argument("predictions", type=Path, metavar="FILE", help="predictions of a model")
+    analyse.add_argument("folder", type=Path, metavar="FOLDER", help="where to write")
+    analyse.set_defaults(command=_analyse)
+    curves = commands.add_parser("curves", help="training curves of several runs, as a chart and tables")
+    curves.add_argument("measure", metavar="MEASURE", help="a name from the log, such as eval_f1")
+    curves.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="output folders of a training script")
+    curves.add_argument("--output", type=Path, required=True, help="the folder to write to")
+    curves.set_defaults(command=_curves)
     export = commands.add_parser("export", help="save a model with the code that it needs to load without this library")
-    export.add_argument("model", metavar="MODEL", help="a negation scope model: a folder or a name on the Hub")
+    export.add_argument("model", metavar="MODEL", help="a model of this library: a folder or a name on the Hub")
     export.add_argument("folder", type=Path, metavar="FOLDER", help="where to save it")
     export.set_defaults(command=_export)
     return parser
@@ -61,8 +83,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _results(options: argparse.Namespace) -> Iterator[str]:
     from .training.model_card import results_table
+    from .training.qa_model_card import qa_results_table
 
-    yield results_table([_read_record(path) for path in options.files])
+    records = [_read_record(path) for path in options.files]
+    answering = [record for record in records if record.get("task") == "extractive-question-answering"]
+    scoping = [record for record in records if record not in answering]
+    tables = [write(part) for write, part in ((results_table, scoping), (qa_results_table, answering)) if part]
+    yield "\n\n".join(tables)
 
 
 def _read_record(path: Path) -> dict[str, Any]:
@@ -71,7 +98,7 @@ def _read_record(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path} is no JSON file: {error}") from None
     if not isinstance(record, dict) or not {"model", "data", "scores", "environment"} <= record.keys():
-        raise ValueError(f"{path} holds no results; give the results.json that run_negation_scope.py writes")
+        raise ValueError(f"{path} holds no results; give the results.json that a training script writes")
     return record
 
 
@@ -98,12 +125,56 @@ def _texts(given: Iterable[str]) -> Iterator[str]:
 def _export(options: argparse.Namespace) -> Iterator[str]:
     from .hub import save_with_code
 
-    save_with_code(_load_pipeline(options.model), options.folder)
+    save_with_code(_load_pipeline(options.model, None), options.folder)
     yield f"saved in {options.folder}; where clozeformers is not installed, load it with trust_remote_code=True"
 
 
-def _load_pipeline(model: str) -> Any:
+def _answer(options: argparse.Namespace) -> Iterator[str]:
+    from .pipelines.qa_ensemble import ExtractiveQuestionAnsweringEnsemble
+
+    members = [_load_pipeline(model, "extractive-question-answering") for model in options.model]
+    answer = members[0] if len(members) == 1 else ExtractiveQuestionAnsweringEnsemble(members)
+    context = sys.stdin.read() if options.context == "-" else options.context
+    yield json.dumps(answer(question=options.question, context=context), ensure_ascii=False)
+
+
+def _ensemble(options: argparse.Namespace) -> Iterator[str]:
+    from .data.squad import load_squad
+    from .ensemble import ensemble_files, read_predictions
+    from .metrics.squad import squad_scores
+
+    rows = load_squad(options.data)
+    references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
+    chosen = ensemble_files(options.predictions, options.weights, options.weighted)
+    yield "| answers | EM | F1 |"
+    yield "| --- | ---: | ---: |"
+    named = [(str(path), read_predictions(path)) for path in options.predictions]
+    for name, answers in [*named, ("weighted vote" if options.weighted else "vote", chosen)]:
+        scores = squad_scores(answers, references)
+        yield f"| {name} | {scores['exact_match']:.2f} | {scores['f1']:.2f} |"
+    if options.output is not None:
+        options.output.write_text(json.dumps(chosen, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _analyse(options: argparse.Namespace) -> Iterator[str]:
+    from .analysis import analyse_files
+
+    yield analyse_files(options.data, options.predictions, options.folder).to_markdown()
+
+
+def _curves(options: argparse.Namespace) -> Iterator[str]:
+    from .analysis import training_curves, write_training_curves
+
+    curves = training_curves({run.name: run for run in options.runs}, options.measure)
+    write_training_curves(curves, options.output)
+    yield curves.to_markdown()
+
+
+def _load_pipeline(model: str, task: str | None = "negation-scope") -> Any:
+    """Load a pipeline; without a task, the one that suits the model."""
     import transformers
+
+    from .modeling.configuration_word_reader import WordReaderConfig
 
     if (Path(model).is_absolute() or model.startswith(".")) and not Path(model).is_dir():
         raise FileNotFoundError(f"there is no folder {model}; give a saved model's folder, or owner/name on the Hub")
@@ -111,7 +182,10 @@ def _load_pipeline(model: str) -> Any:
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     # Without a plain no, transformers asks on the standard input, where the texts may come from.
-    return transformers.pipeline("negation-scope", model=model, trust_remote_code=False)
+    if task is None:
+        config = transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
+        task = "extractive-question-answering" if isinstance(config, WordReaderConfig) else "negation-scope"
+    return transformers.pipeline(task, model=model, trust_remote_code=False)
 
 
 # ------------------------------------------------------------------------------------------------------------- drawing

@@ -33,3 +33,43 @@ class EpochLengthGroupedSampler(LengthGroupedSampler):
         """Indices of one epoch."""
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
         return iter(get_length_grouped_indices(self.lengths, self.batch_size, generator=generator))
+
+
+class HardBatchReplaySampler(EpochLengthGroupedSampler):
+    """An epoch of whole batches, and at its end those of the highest loss once more (Jain & Dutta, section 5).
+
+    What fills no whole batch is left out of the epoch; it is drawn anew in each. The loss of the last two batches is
+    not yet known when the first to be replayed is loaded, so they are not among them.
+
+    Args:
+        batch_size: examples of one batch over all processes.
+        lengths: of the examples.
+        seed: of the order.
+        num_replayed: batches to replay; fewer if there are not as many.
+
+    Attributes:
+        losses: of the epoch's batches so far, in order; the training loop adds to it.
+    """
+
+    _UNKNOWN_YET = 2
+
+    def __init__(self, batch_size: int, lengths: list[int], seed: int, num_replayed: int) -> None:
+        super().__init__(batch_size, lengths, seed)
+        self.num_batches = len(lengths) // batch_size
+        self.num_replayed = max(min(num_replayed, self.num_batches - self._UNKNOWN_YET), 0)
+        self.losses: list[float] = []
+
+    def __len__(self) -> int:
+        """Number of indices in an epoch."""
+        return (self.num_batches + self.num_replayed) * self.batch_size
+
+    def __iter__(self) -> Iterator[int]:
+        """Indices of one epoch, the replayed batches last, the hardest of them first."""
+        order = list(super().__iter__())
+        batches = [order[first : first + self.batch_size] for first in range(0, len(order), self.batch_size)]
+        batches = batches[: self.num_batches]
+        for batch in batches:
+            yield from batch
+        known = self.losses[: self.num_batches - self._UNKNOWN_YET]
+        for number in sorted(range(len(known)), key=lambda number: -known[number])[: self.num_replayed]:
+            yield from batches[number]

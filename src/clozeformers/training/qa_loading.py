@@ -1,0 +1,174 @@
+"""From the command line to questions, a model and a tokenizer."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from datasets import Dataset, concatenate_datasets, load_dataset
+from transformers import AutoConfig, AutoModelForQuestionAnswering, AutoTokenizer
+
+from ..data.question_simplification import simplify_questions
+from ..data.squad import check_squad_columns, load_squad
+from ..data.unanswerable import pair_unanswerable
+from ..data.word_vectors import read_word_vectors
+from ..modeling.configuration_bidaf import BiDAFConfig
+from ..modeling.configuration_qanet import QANetConfig
+from ..modeling.modeling_bidaf import BiDAFForQuestionAnswering
+from ..modeling.modeling_qanet import QANetForQuestionAnswering
+from ..modeling.tokenization_word_char import WordCharTokenizer
+from .corpora import name_test_files
+from .cross_validation import first_rows
+from .qa_arguments import QADataArguments, QAModelArguments
+
+logger = logging.getLogger(__name__)
+
+_UNLIMITED = 10**6  # what tokenizers without a limit say is far above it
+_VECTOR_SIZE = 0.4  # root mean square of a word vector's numbers, about that of GloVe's
+_DEFAULT_MAX_LENGTH = 453  # 400 words of context and 50 of question (Yu et al., 2018, section 4.1.1), 3 special tokens
+_NEW_MODELS: dict[str, tuple[Any, Any]] = {
+    "qanet": (QANetConfig, QANetForQuestionAnswering),
+    "bidaf": (BiDAFConfig, BiDAFForQuestionAnswering),
+}
+
+
+class QACorpora(NamedTuple):
+    """Questions to train on, to evaluate on while training, and to score, by name."""
+
+    train: Dataset | None
+    validation: Dataset | None
+    test: dict[str, Dataset]
+
+    def texts(self) -> Iterable[str]:
+        """All questions and contexts, each context once."""
+        for rows in (self.train, self.validation, *self.test.values()):
+            if rows is not None:
+                yield from rows["question"]
+                yield from dict.fromkeys(rows["context"])
+
+
+def load_qa_corpora(data_args: QADataArguments, seed: int) -> QACorpora:
+    """Read every corpus that the arguments name, and augment what is trained on.
+
+    Raises:
+        ValueError: if there is nothing to train on and nothing to score.
+    """
+    train, validation, test = _from_hub(data_args)
+    if data_args.train_file:
+        files = [load_squad(path) for path in data_args.train_file]
+        train = files[0] if len(files) == 1 else concatenate_datasets(files)
+    if data_args.validation_file is not None:
+        validation = load_squad(data_args.validation_file)
+    test |= {name: load_squad(path) for name, path in name_test_files(data_args.test_file or [], taken=test).items()}
+    if train is None and not test:
+        raise ValueError("nothing to do: give --train_file, --test_file or --dataset_name")
+    if train is not None:
+        train = first_rows(train, data_args.max_train_samples)
+        if data_args.made_unanswerable:
+            if not data_args.no_answer:
+                raise ValueError("--made_unanswerable makes questions without answer; give --no_answer true with it")
+            made = pair_unanswerable(train, data_args.made_unanswerable, seed)
+            train = concatenate_datasets([train, made])
+        if data_args.simplify_questions:
+            train = simplify_questions(train)
+    if validation is not None:
+        validation = first_rows(validation, data_args.max_eval_samples)
+    return QACorpora(
+        train, validation, {name: first_rows(rows, data_args.max_predict_samples) for name, rows in test.items()}
+    )
+
+
+def _from_hub(data_args: QADataArguments) -> tuple[Dataset | None, Dataset | None, dict[str, Dataset]]:
+    if data_args.dataset_name is None:
+        return None, None, {}
+    splits = load_dataset(data_args.dataset_name, data_args.dataset_config_name)
+    for name, split in splits.items():
+        check_squad_columns(split, f"{data_args.dataset_name}, split {name}")
+    return splits.get("train"), splits.get("validation"), {"test": splits["test"]} if "test" in splits else {}
+
+
+def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: int | None) -> tuple[Any, Any]:
+    """Load a model, or build a new one with the words of the corpora.
+
+    Args:
+        model_args: which model.
+        corpora: their words are those of a new model. Where vectors are fixed, the words of the questions to score are
+            taken as well: nothing is learned from them, and a word with a vector is no unknown word.
+        max_length: most words or pieces in an input; None for the model's own limit.
+
+    Raises:
+        ValueError: if the arguments name no model or two, or an input would be longer than the model can read.
+    """
+    if (model_args.model_name_or_path is None) == (model_args.model_type is None):
+        raise ValueError(
+            "give --model_name_or_path for a model that is there, or --model_type qanet or bidaf for a new one"
+        )
+    if model_args.model_type is not None:
+        if corpora.train is None:
+            raise ValueError(f"a new {model_args.model_type} has to be trained: give --train_file or --dataset_name")
+        model, tokenizer = new_word_reader(model_args, corpora)
+    else:
+        name = str(model_args.model_name_or_path)
+        if (Path(name).is_absolute() or name.startswith(".")) and not Path(name).is_dir():
+            raise ValueError(
+                f"--model_name_or_path: there is no folder {name}; give a saved model's, or a name on the Hub"
+            )
+        AutoConfig.from_pretrained(name, revision=model_args.revision)
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=model_args.revision)
+        model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
+        if max_length is None and tokenizer.model_max_length >= _UNLIMITED:
+            max_length = 384
+    positions = getattr(model.config, "max_position_embeddings", None) or _UNLIMITED
+    length = max_length or tokenizer.model_max_length
+    if length > positions:
+        raise ValueError(f"--max_length is {length}; this model reads at most {positions} word pieces")
+    tokenizer.model_max_length = length  # saved with the model: the pipeline reads windows of this length
+    return model, tokenizer
+
+
+def new_word_reader(model_args: QAModelArguments, corpora: QACorpora) -> tuple[Any, WordCharTokenizer]:
+    """Build a QANet or BiDAF with vectors for the words of the corpora."""
+    config_class, model_class = _NEW_MODELS[str(model_args.model_type)]
+    fields = _config_fields(model_args.model_config)
+    settings: dict[str, Any] = {"lowercase": model_args.lowercase, "model_max_length": _DEFAULT_MAX_LENGTH}
+    vectors = None
+    if model_args.word_vectors is None:
+        learned = QACorpora(corpora.train, None, {}).texts()
+        tokenizer = WordCharTokenizer.train_from_texts(learned, min_frequency=model_args.min_frequency, **settings)
+        fields["train_word_vectors"] = True
+    else:
+        every = WordCharTokenizer.train_from_texts(corpora.texts(), **settings)
+        candidates = sorted(set(every.get_vocab()) - set(every.all_special_tokens))
+        words, vectors = read_word_vectors(model_args.word_vectors, candidates)
+        tokenizer = WordCharTokenizer.train_from_texts(corpora.texts(), words=words, **settings)
+        logger.info("%d of %d words have a vector in %s", len(words), len(every), model_args.word_vectors)
+        fields["word_embedding_size"] = vectors.shape[1]
+        fields["word_vector_scale"] = _VECTOR_SIZE / max(float(np.sqrt(np.square(vectors).mean())), 1e-6)
+    model = model_class(
+        config_class(**fields, vocab_size=len(tokenizer), char_vocab_size=tokenizer.character_vocab_size)
+    )
+    if vectors is not None:
+        vocabulary = tokenizer.get_vocab()
+        model.set_word_vectors([vocabulary[word] for word in words], torch.from_numpy(vectors))
+    if getattr(model.config, "word_features", False) and corpora.train is not None:
+        contexts = list(dict.fromkeys(corpora.train["context"]))
+        ids = tokenizer(contexts, add_special_tokens=False)["input_ids"]
+        model.set_word_features(tokenizer.get_vocab(), ids)
+    return model, tokenizer
+
+
+def _config_fields(text: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"--model_config {text!r} is not JSON ({error}); such as '{{\"hidden_size\": 64}}'") from error
+    if not isinstance(fields, dict):
+        raise ValueError(
+            f"--model_config {text!r} is not a mapping of field to value, such as '{{\"hidden_size\": 64}}'"
+        )
+    return fields

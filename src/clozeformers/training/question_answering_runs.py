@@ -1,0 +1,168 @@
+"""A run of the question answering script: training, the answers of every test file, scores and card."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from transformers import set_seed
+
+from ..data.qa_features import qa_features
+from ..pipelines.qa_answers import answer_texts
+from .corpora import file_label
+from .qa_arguments import QADataArguments, QAModelArguments, QATrainingArguments
+from .qa_loading import QACorpora, load_qa_corpora, load_qa_model
+from .qa_model_card import write_qa_model_card
+from .question_answering import QuestionAnsweringTrainer, Questions, simple_forms
+from .results import environment, summarise, write_json
+from .runs import RESULTS_FILE, checkpoint_to_resume, command_line, push_run, run_once, set_up_logging, training_record
+
+SCRIPT = "run_extractive_qa.py"
+
+
+def run_extractive_qa(
+    model_args: QAModelArguments, data_args: QADataArguments, args: QATrainingArguments, command: list[str]
+) -> dict[str, dict[str, float]]:
+    """Train a model, if there is something to train on, and score it.
+
+    Args:
+        model_args: which model.
+        data_args: which questions.
+        args: how to train.
+        command: the command line, for the record.
+
+    Returns:
+        The scores of each test file, in percent.
+    """
+    set_up_logging(args)
+    if (
+        args.early_stopping_patience is not None
+        and data_args.validation_file is None
+        and data_args.dataset_name is None
+    ):
+        raise ValueError("early stopping needs --validation_file, or a --dataset_name with a validation split")
+    corpora = load_qa_corpora(data_args, args.seed)
+    output_dir = Path(str(args.output_dir))
+    arguments = {**dataclasses.asdict(model_args), **dataclasses.asdict(data_args), **training_record(args)}
+    result = run_once(
+        output_dir,
+        arguments,
+        args,
+        args.seed,
+        lambda run_args: train_and_score(corpora, model_args, data_args, run_args),
+    )
+    scores: dict[str, dict[str, float]] = result["scores"]
+    record = {
+        "name": args.run_name or output_dir.name,
+        "task": "extractive-question-answering",
+        "command": command_line(SCRIPT, command, args.hub_token),
+        "model": dataclasses.asdict(model_args),
+        "data": {name: value for name, value in dataclasses.asdict(data_args).items() if value is not None},
+        "training": training_record(args),
+        "corpora": corpus_statistics(corpora),
+        "environment": environment(),
+        "minutes": result["minutes"],
+        "parameters": result["parameters"],
+        "config": result["config"],
+        "scores": summarise([scores]) if scores else {},
+        "runs": [result],
+    }
+    if args.process_index == 0:
+        write_json(record, output_dir / RESULTS_FILE)
+        card = write_qa_model_card(record, output_dir, output_dir if (output_dir / "config.json").exists() else None)
+        if args.card_dir is not None:
+            write_json(record, Path(args.card_dir) / f"{record['name']}.json")
+            (Path(args.card_dir) / f"{record['name']}.md").write_bytes(card.read_bytes())
+        if args.push_to_hub:
+            push_run(output_dir, args)
+    return scores
+
+
+def train_and_score(
+    corpora: QACorpora, model_args: QAModelArguments, data_args: QADataArguments, args: QATrainingArguments
+) -> dict[str, Any]:
+    """One training, from the word vectors to the scores of every test file."""
+    started = time.monotonic()
+    set_seed(args.seed)
+    model, tokenizer = load_qa_model(model_args, corpora, data_args.max_length)
+
+    def questions(rows: Dataset, for_training: bool = False) -> Questions:
+        read = simple_forms(rows) if data_args.simplify_questions and not for_training else rows
+        features, report = qa_features(
+            read,
+            tokenizer,
+            max_length=tokenizer.model_max_length,
+            max_question_length=data_args.max_question_length,
+            stride=data_args.doc_stride,
+            for_training=for_training,
+            no_answer=data_args.no_answer,
+        )
+        reports["training" if for_training else "scored"] = str(report)
+        return Questions(rows, read, features)
+
+    reports: dict[str, str] = {}
+    trainer = QuestionAnsweringTrainer(
+        model,
+        args,
+        tokenizer,
+        max_answer_length=data_args.max_answer_length,
+        no_answer=data_args.no_answer,
+        train_dataset=questions(corpora.train, for_training=True).features if corpora.train is not None else None,
+        validation=questions(corpora.validation) if corpora.validation is not None else None,
+    )
+    if trainer.train_dataset is not None:
+        metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(args)).metrics
+        trainer.save_model()
+        trainer.save_metrics("train", metrics)
+        trainer.save_state()
+    if trainer.validation is not None:
+        trainer.save_metrics("eval", trainer.evaluate())
+    scores = {}
+    for name, rows in corpora.test.items():
+        metrics = trainer.predict_questions(questions(rows))
+        label = file_label(name)
+        trainer.save_metrics(f"predict_{label}", metrics)
+        scores[name] = official_scores(metrics)
+        if trainer.is_world_process_zero():
+            threshold = 0.0 if data_args.no_answer else None
+            write_json(answer_texts(trainer.nbest, threshold), Path(str(args.output_dir)) / f"predictions_{label}.json")
+            write_json(trainer.nbest, Path(str(args.output_dir)) / f"nbest_predictions_{label}.json")
+    return {
+        "run": "",
+        "seed": args.seed,
+        "scores": scores,
+        "epochs": trainer.state.epoch,
+        "steps": trainer.state.global_step,
+        "best": {
+            "step": trainer.state.best_global_step,
+            args.metric_for_best_model or "loss": trainer.state.best_metric,
+        },
+        "features": reports,
+        "minutes": (time.monotonic() - started) / 60,
+        "parameters": sum(value.numel() for value in model.parameters() if value.requires_grad),
+        "config": model.config.to_diff_dict(),
+    }
+
+
+def official_scores(metrics: dict[str, float]) -> dict[str, float]:
+    """What the scripts of SQuAD measure, without loss and timings."""
+    names = {name.removeprefix("test_"): value for name, value in metrics.items()}
+    timings = ("loss", "runtime", "model_preparation_time", "_per_second")
+    return {name: value for name, value in names.items() if not name.endswith(timings)}
+
+
+def corpus_statistics(corpora: QACorpora) -> dict[str, dict[str, int]]:
+    """Questions, those without answer, and contexts of each corpus."""
+    named = {"train": corpora.train, "validation": corpora.validation, **corpora.test}
+    return {
+        name: {
+            "questions": len(rows),
+            "unanswerable": sum(not answers["text"] for answers in rows["answers"]),
+            "contexts": len(set(rows["context"])),
+        }
+        for name, rows in named.items()
+        if rows is not None
+    }
