@@ -1,5 +1,6 @@
 """The README is true: its examples print what it says, its commands run, its tables come from files."""
 
+import ast
 import contextlib
 import io
 import json
@@ -14,6 +15,9 @@ import pytest
 
 from clozeformers.demo import main as demo
 from clozeformers.training.model_card import results_table
+from clozeformers.training.qa_model_card import qa_results_table
+
+from .training.qa_corpora import write_squad
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -86,7 +90,27 @@ def tiny_corpus(path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if "run_glue_style" in command])
+def test_the_question_answering_example(tmp_path):
+    [command] = [command for command in COMMANDS if "run_extractive_qa" in command]
+    for folder in ("run_glue_style", "configs"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    words = shlex.split(command)
+    for seed, word in enumerate(sorted({word for word in words if word.startswith("squad-")})):
+        write_squad(tmp_path / word, 32, seed)
+    words += ["--num_train_epochs", "1", "--use_cpu", "true"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    [code] = [code for kind, code in BLOCKS if kind == "python" and "runs/reader" in code]
+    for arguments in (words[1:], ["-c", code]):
+        result = subprocess.run(
+            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
+        )
+        assert result.returncode == 0, result.stderr[-3000:]
+    found = ast.literal_eval(result.stdout.strip())
+    assert found.keys() == {"answer", "start", "end", "score"}
+    assert found["answer"] in "The letter was written by Ada Lovelace in 1843."
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if "run_negation_scope" in command])
 def test_training_commands_run(workplace, command, tmp_path):
     words = shlex.split(command)
     for word in words:
@@ -140,7 +164,9 @@ def marked(name: str) -> str:
 
 def test_the_results_table_comes_from_the_files():
     records = [json.loads(path.read_text()) for path in sorted((ROOT / "model_cards").glob("*.json"))]
-    assert marked("results") == results_table(records).strip()
+    answering = [record for record in records if record.get("task") == "extractive-question-answering"]
+    assert marked("results") == results_table([record for record in records if record not in answering]).strip()
+    assert marked("qa-results") == (qa_results_table(answering).strip() if answering else "")
     for path in (ROOT / "model_cards").glob("*.json"):
         assert path.with_suffix(".md").exists(), f"{path} has no card"
 
@@ -154,6 +180,16 @@ def test_the_benchmark_table_comes_from_its_file():
     measured = json.loads((ROOT / "benchmarks" / "orthogonal_attention.json").read_text())
     sizes = list(measured["rows"][0]["batch"])
     assert marked("benchmark") == table(measured["rows"], sizes)
+
+
+def test_the_question_answering_benchmark_table_comes_from_its_file():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        from extractive_qa import table
+    finally:
+        sys.path.pop(0)
+    measured = json.loads((ROOT / "benchmarks" / "extractive_qa.json").read_text())
+    assert marked("qa-benchmark") == table(measured["rows"])
 
 
 def test_links_and_paths_exist():

@@ -1,0 +1,207 @@
+"""Speed and memory of QANet and BiDAF, beside a straightforward implementation.
+
+    python benchmarks/extractive_qa.py --output benchmarks/extractive_qa.json
+
+Training (forward and backward pass) and inference at batch 32, on contexts as long as SQuAD's: the library's models
+in batches of like lengths, the straightforward ones (`straightforward_qa.py`) padded to 400 words. Both are run in
+turn, in one process; a ratio is the median over the turns. Peak memory is that of a process that runs one model only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from straightforward_qa import CHARACTERS, StraightforwardBiDAF, StraightforwardQANet, loss, padded_inputs
+from torch import Tensor
+
+from clozeformers import BiDAFConfig, BiDAFForQuestionAnswering, QANetConfig, QANetForQuestionAnswering
+from clozeformers.data.qa_collator import QuestionAnsweringCollator
+from clozeformers.training.results import environment
+from clozeformers.training.sampling import EpochLengthGroupedSampler
+
+BATCH, VOCABULARY = 32, 20_000
+OURS = {"QANet-128": (QANetForQuestionAnswering, QANetConfig), "BiDAF": (BiDAFForQuestionAnswering, BiDAFConfig)}
+PLAIN = {"QANet-128": StraightforwardQANet, "BiDAF": StraightforwardBiDAF}
+Batch = dict[str, Tensor]
+
+
+def examples(number: int) -> list[tuple[Tensor, Tensor]]:
+    """Contexts and questions as long as SQuAD's: contexts of 137 words and signs in the mean, questions of 11.
+
+    Words are as unequally frequent as in English (Zipf's law).
+    """
+    generator = torch.Generator().manual_seed(0)
+    frequencies = 1 / torch.arange(1, VOCABULARY - 3)
+
+    def words(mean: float, spread: float, most: int) -> Tensor:
+        length = int((torch.randn((), generator=generator) * spread).exp() * mean)
+        return 4 + torch.multinomial(frequencies, min(max(length, 5), most), replacement=True, generator=generator)
+
+    return [(words(126, 0.42, 400), words(10.5, 0.35, 50)) for _ in range(number)]
+
+
+def characters() -> Tensor:
+    """Random characters of each word, ``[V, 16]``; words have five in the mean."""
+    generator = torch.Generator().manual_seed(1)
+    lengths = torch.randint(1, 10, (VOCABULARY, 1), generator=generator)
+    chars = torch.randint(1, 128, (VOCABULARY, CHARACTERS), generator=generator) * (torch.arange(CHARACTERS) < lengths)
+    chars[:4] = 0
+    return chars
+
+
+def our_batches(data: list[tuple[Tensor, Tensor]], chars: Tensor) -> list[Batch]:
+    """Batches as training forms them."""
+    features = []
+    for context, question in data:
+        ids = torch.cat([torch.tensor([2]), question, torch.tensor([3]), context, torch.tensor([3])])
+        types = torch.arange(len(ids)) >= len(question) + 2
+        place = len(question) + 2 + len(context) // 2
+        features.append(
+            {
+                "input_ids": ids.numpy(),
+                "token_type_ids": types.long().numpy(),
+                "char_ids": chars[ids].numpy(),
+                "start_positions": place,
+                "end_positions": place,
+            }
+        )
+    order = list(EpochLengthGroupedSampler(BATCH, [len(feature["input_ids"]) for feature in features], seed=0))
+    collate = QuestionAnsweringCollator(pad_token_id=0)
+    return [collate([features[n] for n in order[first : first + BATCH]]) for first in range(0, len(order), BATCH)]
+
+
+def our_step(name: str) -> tuple[torch.nn.Module, Callable[[Batch], Any]]:
+    """The library's model, and what one batch does."""
+    torch.manual_seed(0)
+    model_class, config_class = OURS[name]
+    model = model_class(config_class(vocab_size=VOCABULARY))
+
+    def step(batch: Batch) -> None:
+        if model.training:
+            model(**batch).loss.backward()
+            model.zero_grad()
+        else:
+            with torch.inference_mode():
+                model(**{key: value for key, value in batch.items() if not key.endswith("positions")})
+
+    return model, step
+
+
+def plain_step(name: str) -> tuple[torch.nn.Module, Callable[[list[Tensor]], Any]]:
+    """The straightforward model, and what one batch does."""
+    torch.manual_seed(0)
+    model = PLAIN[name](VOCABULARY)
+
+    def step(batch: list[Tensor]) -> None:
+        if model.training:
+            loss(model(*batch), (batch[0] != 0).sum(1) // 2).backward()
+            model.zero_grad()
+        else:
+            with torch.inference_mode():
+                model(*batch)
+
+    return model, step
+
+
+def examples_per_second(step: Callable[[Any], Any], batches: list[Any]) -> float:
+    """Run all batches once."""
+    started = time.perf_counter()
+    for batch in batches:
+        step(batch)
+    return BATCH * len(batches) / (time.perf_counter() - started)
+
+
+def measure(name: str, batches: int, plain_batches: int, repeats: int) -> dict[str, Any]:
+    """One row: examples per second of both, in training and inference, in turn."""
+    data, chars = examples(BATCH * batches), characters()
+    ours, plain = our_batches(data, chars), []
+    for first in range(0, BATCH * plain_batches, BATCH):
+        plain.append(padded_inputs(data[first : first + BATCH], chars))
+    (model, step), (other, other_step) = our_step(name), plain_step(name)
+    row: dict[str, Any] = {"model": name, "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad)}
+    for mode, training in (("training", True), ("inference", False)):
+        model.train(training), other.train(training)
+        step(ours[0]), other_step(plain[0])
+        pairs = [(examples_per_second(step, ours), examples_per_second(other_step, plain)) for _ in range(repeats)]
+        row[mode] = {
+            "examples_per_second": statistics.median(fast for fast, _ in pairs),
+            "straightforward": statistics.median(slow for _, slow in pairs),
+            "ratio": statistics.median(fast / slow for fast, slow in pairs),
+        }
+    row["peak_megabytes"] = {kind: peak_memory(name, kind) for kind in ("library", "straightforward")}
+    return row
+
+
+def peak_memory(name: str, kind: str) -> float:
+    """Peak memory of a process that trains on the batches, in megabytes above one that imports only."""
+    sizes = [
+        float(
+            subprocess.run([sys.executable, __file__, "--memory", name, what], check=True, capture_output=True).stdout
+        )
+        for what in (kind, "nothing")
+    ]
+    return sizes[0] - sizes[1]
+
+
+def use_memory(name: str, kind: str) -> None:
+    """Train on four batches and print the peak memory in megabytes."""
+    data, chars = examples(4 * BATCH), characters()
+    if kind == "library":
+        _, step = our_step(name)
+        for batch in our_batches(data, chars):
+            step(batch)
+    elif kind == "straightforward":
+        _, other_step = plain_step(name)
+        for first in range(0, len(data), BATCH):
+            other_step(padded_inputs(data[first : first + BATCH], chars))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Markdown: examples per second and memory, with the straightforward implementation's and the ratio."""
+    lines = [
+        "| model | parameters trained | training, examples/s | inference, examples/s | peak memory, MB |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        speeds = [row[mode] for mode in ("training", "inference")]
+        cells = [
+            f"{speed['examples_per_second']:.1f} ({speed['straightforward']:.1f}; {speed['ratio']:.1f} times)"
+            for speed in speeds
+        ]
+        memory = row["peak_megabytes"]
+        cells.append(f"{memory['library']:,.0f} ({memory['straightforward']:,.0f})")
+        lines.append(f"| {row['model']} | {row['parameters']:,} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--batches", type=int, default=8, help="batches of the library's models in a turn")
+    parser.add_argument("--plain_batches", type=int, default=1, help="batches of the straightforward ones in a turn")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--output", type=Path, help="write the rows here as JSON")
+    parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory:
+        use_memory(*options.memory)
+        return
+    rows = [measure(name, options.batches, options.plain_batches, options.repeats) for name in OURS]
+    print(table(rows))
+    if options.output:
+        options.output.write_text(json.dumps({"rows": rows, "environment": environment()}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

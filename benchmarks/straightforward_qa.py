@@ -1,0 +1,188 @@
+"""QANet and BiDAF as they are often written: the baseline of `extractive_qa.py`.
+
+Every context is padded to 400 words and every question to 50, whatever the batch holds; characters, highway network
+and word vectors are computed for each token; the trilinear similarity concatenates [c ; q ; c * q] for every pair;
+attention makes its whole matrix; recurrent layers read packed sequences. Sizes are those of the library's defaults.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, dropout, pad
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+CONTEXT, QUESTION, CHARACTERS = 400, 50, 16
+
+
+class Embedding(nn.Module):
+    """Word vector and character CNN of each token, through a highway network."""
+
+    def __init__(self, words: int, word_size: int, filters: int, char_size: int, dropouts: tuple[float, float]) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, word_size)
+        self.words.weight.requires_grad = False
+        self.chars = nn.Embedding(128, char_size, padding_idx=0)
+        self.convolution = nn.Conv1d(char_size, filters, 5, padding=2)
+        self.size = word_size + filters
+        self.transforms = nn.ModuleList(nn.Linear(self.size, self.size) for _ in range(2))
+        self.gates = nn.ModuleList(nn.Linear(self.size, self.size) for _ in range(2))
+        self.dropouts = dropouts
+
+    def forward(self, words: Tensor, chars: Tensor) -> Tensor:
+        """``[B, L], [B, L, W] -> [B, L, size]``."""
+        batch, length, _ = chars.shape
+        letters = dropout(self.chars(chars), self.dropouts[1], self.training).flatten(0, 1).transpose(1, 2)
+        features = self.convolution(letters).relu().amax(2).view(batch, length, -1)
+        x = torch.cat([dropout(self.words(words), self.dropouts[0], self.training), features], dim=-1)
+        for transform, gate in zip(self.transforms, self.gates, strict=True):
+            g = gate(x).sigmoid()
+            x = g * transform(x).relu() + (1 - g) * x
+        return x
+
+
+class ConcatenatedTrilinear(nn.Module):
+    """``S[i, j] = w . [c_i ; q_j ; c_i * q_j]`` with the concatenation made."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Linear(3 * size, 1, bias=False)
+
+    def forward(self, context: Tensor, question: Tensor) -> Tensor:
+        """``[B, M, D], [B, N, D] -> [B, M, N]``."""
+        c = context.unsqueeze(2).expand(-1, -1, question.size(1), -1)
+        q = question.unsqueeze(1).expand(-1, context.size(1), -1, -1)
+        return self.weight(torch.cat([c, q, c * q], dim=-1)).squeeze(-1)
+
+
+def masked(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last dimension, padding left out."""
+    return scores.masked_fill(~mask, -1e30).softmax(-1)
+
+
+class EncoderBlock(nn.Module):
+    """Block of QANet; convolutions of one dimension, attention with its matrix."""
+
+    def __init__(self, size: int, heads: int, convolutions: int, kernel: int) -> None:
+        super().__init__()
+        self.depthwise = nn.ModuleList(
+            nn.Conv1d(size, size, kernel, padding=kernel // 2, groups=size, bias=False) for _ in range(convolutions)
+        )
+        self.pointwise = nn.ModuleList(nn.Conv1d(size, size, 1) for _ in range(convolutions))
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(convolutions + 2))
+        self.heads = heads
+        self.projection = nn.Linear(size, 3 * size)
+        self.output = nn.Linear(size, size)
+        self.forwards = nn.Sequential(nn.Linear(size, size), nn.ReLU(), nn.Linear(size, size))
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """``[B, M, D]`` and a mask ``[B, M]`` -> ``[B, M, D]``."""
+        x = x + positions(x.size(1), x.size(2))
+        for depthwise, pointwise, norm in zip(self.depthwise, self.pointwise, self.norms, strict=False):
+            y = pointwise(depthwise(norm(x).transpose(1, 2))).relu().transpose(1, 2)
+            x = x + dropout(y, 0.1, self.training)
+        x = x + dropout(self.attend(self.norms[-2](x), mask), 0.1, self.training)
+        return x + dropout(self.forwards(self.norms[-1](x)), 0.1, self.training)
+
+    def attend(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Self-attention."""
+        query, key, value = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.projection(x).chunk(3, -1)
+        )
+        weights = masked(query @ key.transpose(-1, -2) / math.sqrt(query.size(-1)), mask[:, None, None, :])
+        return self.output((dropout(weights, 0.1, self.training) @ value).transpose(1, 2).flatten(2))
+
+
+def positions(length: int, size: int) -> Tensor:
+    """Sines and cosines."""
+    angles = torch.arange(length).unsqueeze(1) * torch.exp(torch.arange(size // 2) * (-math.log(1e4) / (size // 2 - 1)))
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+class StraightforwardQANet(nn.Module):
+    """QANet with hidden size 128, 8 heads, 7 blocks."""
+
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        self.embedding = Embedding(words, 300, 64, 64, (0.1, 0.05))
+        self.input = nn.Linear(self.embedding.size, 128)
+        self.encoder = EncoderBlock(128, 8, 4, 7)
+        self.similarity = ConcatenatedTrilinear(128)
+        self.reduce = nn.Linear(512, 128)
+        self.blocks = nn.ModuleList(EncoderBlock(128, 8, 2, 5) for _ in range(7))
+        self.start, self.end = nn.Linear(256, 1), nn.Linear(257, 1)
+
+    def forward(
+        self, context: Tensor, question: Tensor, chars: Tensor, question_chars: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Start and end logits ``[B, 400]``."""
+        context_mask, question_mask = context != 0, question != 0
+        c = self.encoder(self.input(self.embedding(context, chars)), context_mask)
+        q = self.encoder(self.input(self.embedding(question, question_chars)), question_mask)
+        scores = self.similarity(c, q)
+        rows = masked(scores, question_mask.unsqueeze(1))
+        columns = masked(scores.transpose(1, 2), context_mask.unsqueeze(1)).transpose(1, 2)
+        a, b = rows @ q, rows @ columns.transpose(1, 2) @ c
+        outputs = [self.reduce(torch.cat([c, a, c * a, c * b], dim=-1))]
+        for _ in range(3):
+            x = outputs[-1]
+            for block in self.blocks:
+                x = block(x, context_mask)
+            outputs.append(x)
+        start = self.start(torch.cat(outputs[1:3], dim=-1))
+        end = self.end(torch.cat([start, outputs[1], outputs[3]], dim=-1))
+        return start.squeeze(-1), end.squeeze(-1)
+
+
+def packed(rnn: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
+    """A recurrent layer over packed sequences."""
+    output, _ = rnn(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))
+    return pad_packed_sequence(output, batch_first=True, total_length=x.size(1))[0]
+
+
+class StraightforwardBiDAF(nn.Module):
+    """BiDAF with LSTMs of 128 units and 16 character filters."""
+
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        self.embedding = Embedding(words, 300, 16, 200, (0.2, 0.2))
+        self.encoder = nn.LSTM(self.embedding.size, 128, batch_first=True, bidirectional=True)
+        self.similarity = ConcatenatedTrilinear(256)
+        self.modeling = nn.LSTM(1024, 128, num_layers=2, dropout=0.2, batch_first=True, bidirectional=True)
+        self.last = nn.LSTM(256, 128, batch_first=True, bidirectional=True)
+        self.start, self.end = nn.Linear(1280, 1), nn.Linear(1280, 1)
+
+    def forward(
+        self, context: Tensor, question: Tensor, chars: Tensor, question_chars: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Start and end logits ``[B, 400]``."""
+        context_mask, question_mask = context != 0, question != 0
+        lengths = context_mask.sum(1)
+        c = packed(self.encoder, self.drop(self.embedding(context, chars)), lengths)
+        q = packed(self.encoder, self.drop(self.embedding(question, question_chars)), question_mask.sum(1))
+        scores = self.similarity(self.drop(c), self.drop(q))
+        a = masked(scores, question_mask.unsqueeze(1)) @ q
+        summary = masked(scores.masked_fill(~question_mask.unsqueeze(1), -1e30).amax(2), context_mask).unsqueeze(1) @ c
+        g = torch.cat([c, a, c * a, c * summary], dim=-1)
+        m = packed(self.modeling, self.drop(g), lengths)
+        last = packed(self.last, self.drop(m), lengths)
+        start = self.start(self.drop(torch.cat([g, m], dim=-1)))
+        return start.squeeze(-1), self.end(self.drop(torch.cat([g, last], dim=-1))).squeeze(-1)
+
+    def drop(self, x: Tensor) -> Tensor:
+        """Dropout."""
+        return dropout(x, 0.2, self.training)
+
+
+def padded_inputs(examples: list[tuple[Tensor, Tensor]], characters: Tensor) -> list[Tensor]:
+    """Context, question and their characters, padded to 400 and 50 words."""
+    context = torch.stack([pad(c, (0, CONTEXT - len(c))) for c, _ in examples])
+    question = torch.stack([pad(q, (0, QUESTION - len(q))) for _, q in examples])
+    return [context, question, characters[context], characters[question]]
+
+
+def loss(logits: tuple[Tensor, Tensor], starts: Tensor) -> Tensor:
+    """Cross-entropy of start and end; every answer is one word."""
+    return cross_entropy(logits[0], starts) + cross_entropy(logits[1], starts)
