@@ -25,6 +25,7 @@ import clozeformers  # noqa: F401
 from clozeformers.training.ema import ExponentialMovingAverage
 from clozeformers.training.qa_arguments import QADataArguments, QAModelArguments, QATrainingArguments
 from clozeformers.training.qa_model_card import qa_results_table
+from clozeformers.training.question_answering import SIMPLE_ENDING, better_forms
 from clozeformers.training.recipe import parse_recipe
 from clozeformers.training.sampling import HardBatchReplaySampler
 
@@ -36,7 +37,7 @@ from .test_runs import environment, losses
 SCRIPT = ROOT / "run_glue_style" / "run_extractive_qa.py"
 RECIPES = sorted((ROOT / "configs" / "extractive_qa").glob("*.yaml"))
 CLASSES = (QAModelArguments, QADataArguments, QATrainingArguments)
-TINY = '{"hidden_size": 16, "num_attention_heads": 2, "word_embedding_size": 12, "num_char_filters": 8, "dropout": 0.1}'
+TINY = '{"hidden_size": 16, "num_attention_heads": 2, "num_char_filters": 8, "dropout": 0.1}'
 COMMON = ["--use_cpu", "true", "--disable_tqdm", "true", "--logging_steps", "1", "--learning_rate", "1e-2"]
 EPOCHS = ["--eval_strategy", "epoch", "--save_strategy", "epoch"]
 LENGTHS = ["--max_length", "60", "--max_question_length", "20", "--doc_stride", "16"]
@@ -123,6 +124,7 @@ def test_hard_batches_are_replayed() -> None:
         (["--ema_decay", "1"], "ema_decay is 1.0"),
         (["--replay_batches", "-1"], "at least 0"),
         (["--replay_batches", "3", "--train_sampling_strategy", "random"], "leave one out"),
+        (["--replay_batches", "3", "--gradient_accumulation_steps", "2"], "leave out --gradient_accumulation_steps"),
         (["--remove_unused_columns", "true"], "leave it out"),
     ],
 )
@@ -217,6 +219,28 @@ def test_a_model_learns_and_its_folder_answers(
     assert f"| people | {best:.2f} |" in (cards / "tiny.md").read_text()
 
 
+def test_the_likelier_form_of_a_question_is_kept() -> None:
+    def found(best: float, none: float) -> Any:
+        return {"answers": [{"text": "x", "start": 0, "end": 1, "score": best}], "no_answer_score": none}
+
+    nbest = {
+        "q": found(-1, -9),
+        f"q{SIMPLE_ENDING}": found(-5, -0.1),
+        "r": found(-3, -9),
+        f"r{SIMPLE_ENDING}": found(-2, -9),
+    }
+    assert better_forms(nbest, no_answer=False) == {"q": found(-1, -9), "r": found(-2, -9)}
+    assert better_forms(nbest, no_answer=True) == {"q": found(-5, -0.1), "r": found(-2, -9)}
+
+
+def test_averages_are_not_dropped_silently(qa_script: Any, files: dict[str, Path], tmp_path: Path) -> None:
+    arguments = [*SMALL_BIDAF, "--train_file", str(files["train"]), "--save_steps", "2", "--output_dir", str(tmp_path)]
+    qa_script.main([*arguments, "--max_steps", "2", "--ema_decay", "0.9"])
+    (tmp_path / "run-results.json").unlink()
+    with pytest.raises(ValueError, match="give the --ema_decay"):
+        qa_script.main([*arguments, "--max_steps", "4", "--resume_from_checkpoint", "true"])
+
+
 def test_questions_without_answer(qa_script: Any, files: dict[str, Path], tmp_path: Path) -> None:
     qa_script.main(
         [
@@ -271,6 +295,16 @@ def test_a_model_of_transformers_is_fine_tuned_and_scored(
         (["--train_file", "{train}"], "give --model_name_or_path"),
         (["--train_file", "{train}", "--model_type", "qanet", "--model_config", "["], "is not JSON"),
         (["--train_file", "{train}", "--model_type", "qanet", "--model_config", "3"], "is not a mapping"),
+        (
+            ["--train_file", "{train}", "--model_type", "qanet", "--model_config", '{"hiden_size": 8}'],
+            "has hiden_size; the",
+        ),
+        (["--train_file", "{train}", "--model_type", "qanet", "--max_answer_length", "0"], "max_answer_length is 0"),
+        (["--test_file", "{dev2}", "--model_name_or_path", "./nowhere"], "without answer; give --no_answer true"),
+        (
+            ["--train_file", "{train}", "--model_name_or_path", "./x", "--lowercase", "true"],
+            "only a new model is built",
+        ),
         (["--test_file", "{dev}", "--model_type", "qanet"], "has to be trained"),
         (["--test_file", "{dev}", "--model_name_or_path", "./nowhere"], "there is no folder ./nowhere"),
         (["--train_file", "{train}", "--model_type", "qanet", "--made_unanswerable", "0.5"], "--no_answer true"),

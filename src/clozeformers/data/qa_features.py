@@ -24,6 +24,10 @@ _TRAINING_TYPES = {"start_positions": Value("int32"), "end_positions": Value("in
 _PREDICTION_TYPES = {"offsets": List(Value("int32")), "cls_position": Value("int32")}
 
 
+# Beyond every input: there, all models ignore a label.
+IGNORED_POSITION = 10**6
+
+
 class _Note(IntFlag):
     """What happened to a window's question, or to the window; kept in a column, so that a cached result has it too."""
 
@@ -46,7 +50,8 @@ class FeatureReport(NamedTuple):
         widened: answers that begin or end inside a word or piece, which was taken whole.
         lost: answers without any word or piece; such questions are left out.
         windows_without_answer: windows that do not hold the whole answer of their question.
-        no_answer: whether these windows, and unanswerable questions, are labelled with `[CLS]`, and not left out.
+        no_answer: whether these windows, and unanswerable questions, are labelled with `[CLS]`.
+        for_training: whether they are left out otherwise; for prediction, all are read, without a label.
     """
 
     questions: int
@@ -58,15 +63,16 @@ class FeatureReport(NamedTuple):
     lost: int
     windows_without_answer: int
     no_answer: bool
+    for_training: bool
 
     def __str__(self) -> str:
-        fate = "read as no answer" if self.no_answer else "left out"
+        fate = "labelled as no answer" if self.no_answer else "left out" if self.for_training else "without a label"
         parts = (
             (self.windowed, "contexts read in several windows"),
             (self.cut_questions, "questions cut"),
             (self.unanswerable, f"questions without answer, {fate}"),
             (self.widened, "answers widened to whole words or pieces"),
-            (self.lost, "answers without any word, left out"),
+            (self.lost, f"answers without any word, {'left out' if self.for_training else 'without a label'}"),
             (self.windows_without_answer, f"windows without the answer, {fate}"),
         )
         notes = "".join(f"; {count:,} {what}" for count, what in parts if count)
@@ -130,7 +136,7 @@ def qa_features(
                 row = {name: batch[name][number] for name in ("id", "context", "answers")}
                 answer, answer_notes = _answer_tokens(row, question)
                 notes |= answer_notes
-            for feature in _windows(question, sizes, answer, notes):
+            for feature in _windows(question, sizes, answer, notes, no_answer):
                 feature["row"] = indices[number]
                 for name, values in features.items():
                     values.append(feature[name])
@@ -149,14 +155,14 @@ def qa_features(
     if not for_training:
         left_out = _Note(0)
     kept = np.flatnonzero(notes & int(left_out) == 0)
-    report = _report(np.asarray(tokenised.with_format("numpy")["row"][:]), notes, len(kept), no_answer)
+    report = _report(np.asarray(tokenised.with_format("numpy")["row"][:]), notes, len(kept), no_answer, for_training)
     features = tokenised if len(kept) == len(tokenised) else tokenised.select(kept)
     logger.info("%s", report)
     return features.remove_columns("notes"), report
 
 
 def _windows(
-    question: TokenisedQuestion, sizes: WindowSizes, answer: tuple[int, int] | None, notes: _Note
+    question: TokenisedQuestion, sizes: WindowSizes, answer: tuple[int, int] | None, notes: _Note, no_answer: bool
 ) -> Iterator[dict[str, Any]]:
     """The features of one question, but for its row's number; `answer` is in positions of the whole sequence."""
     for kept in question.windows(sizes.max_length, sizes.stride):
@@ -168,7 +174,8 @@ def _windows(
             feature["start_positions"], feature["end_positions"] = np.searchsorted(kept, answer).tolist()
         else:
             outside = _Note.ANSWER_OUTSIDE if answer is not None else _Note(0)
-            feature |= {"start_positions": cls_position, "end_positions": cls_position, "notes": int(notes | outside)}
+            label = cls_position if no_answer else IGNORED_POSITION
+            feature |= {"start_positions": label, "end_positions": label, "notes": int(notes | outside)}
         yield feature
 
 
@@ -192,7 +199,9 @@ def _answer_tokens(row: Mapping[str, Any], question: TokenisedQuestion) -> tuple
     return tokens, _Note(0) if is_exact else _Note.WIDENED
 
 
-def _report(rows: np.ndarray[Any, Any], notes: np.ndarray[Any, Any], features: int, no_answer: bool) -> FeatureReport:
+def _report(
+    rows: np.ndarray[Any, Any], notes: np.ndarray[Any, Any], features: int, no_answer: bool, for_training: bool
+) -> FeatureReport:
     """Count notes by question, and windows by themselves."""
     numbers, windows = np.unique(rows, return_counts=True)
 
@@ -209,4 +218,5 @@ def _report(rows: np.ndarray[Any, Any], notes: np.ndarray[Any, Any], features: i
         lost=questions_with(_Note.LOST),
         windows_without_answer=int((notes & int(_Note.ANSWER_OUTSIDE) != 0).sum()),
         no_answer=no_answer,
+        for_training=for_training,
     )

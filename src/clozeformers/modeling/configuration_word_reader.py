@@ -82,6 +82,9 @@ class WordReaderConfig(PreTrainedConfig):
         for name in ("word_embedding_size", "hidden_size", "char_vocab_size", "char_embedding_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("num_char_filters", "num_highway_layers"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0")
         if self.vocab_size < NUM_SPECIAL_TOKENS:
             raise ValueError(f"vocab_size is {self.vocab_size}, but {NUM_SPECIAL_TOKENS} are special tokens")
         if self.char_kernel_size < 1 or self.char_kernel_size % 2 == 0:

@@ -123,7 +123,7 @@ class WordEmbeddings(nn.Module):
                     f"this model reads characters: char_ids must be [*{tuple(input_ids.shape)}, W], but is {shape}; "
                     "a WordCharTokenizer returns them with input_ids"
                 )
-            rows = torch.cat([rows, char_ids.reshape(len(rows), -1).to(rows.dtype)], dim=1)
+            rows = torch.cat([rows, char_ids.reshape(-1, char_ids.size(-1)).to(rows.dtype)], dim=1)
         distinct, inverse = distinct_rows(rows)
         vectors = self._word_vectors(distinct[:, 0])
         if self.characters is not None:

@@ -147,9 +147,9 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
 
     def rescore(self, start: Tensor, end: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Rescore the words' probabilities by those of the spans that they begin or end; the no-answer slot has but one span."""
-        if self.config.span_rescoring == "none":
+        if self.config.span_rescoring == "none" or mask.size(1) < 2:
             return start, end
-        start, end = (x.float().masked_fill(~mask, float("-inf")).log_softmax(-1) for x in (start, end))
+        start, end = (x.to(torch.promote_types(x.dtype, torch.float32)).masked_fill(~mask, float("-inf")).log_softmax(-1) for x in (start, end))
         none = start[:, :1] + end[:, :1]
         starts, ends = rescore_log_probs(start[:, 1:], end[:, 1:], self.config.span_rescoring)
         return torch.cat([none, starts], dim=1), torch.cat([none, ends], dim=1)

@@ -103,6 +103,11 @@ class QATrainingArguments(TrainingArguments):
             raise ValueError(f"--ema_decay is {self.ema_decay}; it must be between 0 and 1, such as 0.999")
         if self.replay_batches < 0 or self.log_warmup_steps < 0:
             raise ValueError("--replay_batches and --log_warmup_steps must be at least 0")
+        if self.replay_batches and (self.gradient_accumulation_steps > 1 or self.dataloader_num_workers):
+            raise ValueError(
+                "--replay_batches has to know each batch's loss before the next but one is loaded; leave out "
+                "--gradient_accumulation_steps and --dataloader_num_workers"
+            )
         if self.replay_batches and self.train_sampling_strategy != "group_by_length":
             raise ValueError("--replay_batches goes with --train_sampling_strategy group_by_length; leave one out")
         self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"

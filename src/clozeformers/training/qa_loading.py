@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from ..data.unanswerable import pair_unanswerable
 from ..data.word_vectors import read_word_vectors
 from ..modeling.configuration_bidaf import BiDAFConfig
 from ..modeling.configuration_qanet import QANetConfig
+from ..modeling.configuration_word_reader import WordReaderConfig
 from ..modeling.modeling_bidaf import BiDAFForQuestionAnswering
 from ..modeling.modeling_qanet import QANetForQuestionAnswering
 from ..modeling.tokenization_word_char import WordCharTokenizer
@@ -31,6 +33,8 @@ logger = logging.getLogger(__name__)
 _UNLIMITED = 10**6  # what tokenizers without a limit say is far above it
 _VECTOR_SIZE = 0.4  # root mean square of a word vector's numbers, about that of GloVe's
 _DEFAULT_MAX_LENGTH = 453  # 400 words of context and 50 of question (Yu et al., 2018, section 4.1.1), 3 special tokens
+_DECIDED_BY_DATA = {"vocab_size", "char_vocab_size", "train_word_vectors", "word_vector_scale"}
+_DECIDED_BY_DATA |= {"pad_token_id", "cls_token_id", "sep_token_id", "tie_word_embeddings", "model_type"}
 _NEW_MODELS: dict[str, tuple[Any, Any]] = {
     "qanet": (QANetConfig, QANetForQuestionAnswering),
     "bidaf": (BiDAFConfig, BiDAFForQuestionAnswering),
@@ -65,6 +69,16 @@ def load_qa_corpora(data_args: QADataArguments, seed: int) -> QACorpora:
     if data_args.validation_file is not None:
         validation = load_squad(data_args.validation_file)
     test |= {name: load_squad(path) for name, path in name_test_files(data_args.test_file or [], taken=test).items()}
+    for name, rows in (("--train_file", train), ("--validation_file", validation), *test.items()):
+        without = 0 if rows is None or data_args.no_answer else sum(not row["text"] for row in rows["answers"])
+        if without and name != "--train_file":
+            raise ValueError(
+                f"{name} has {without} questions without answer; give --no_answer true to train and score so"
+            )
+        if without and rows is not None and without == len(rows):
+            raise ValueError(f"no question of {name} has an answer; give --no_answer true, or other questions")
+    if data_args.max_answer_length < 1:
+        raise ValueError(f"--max_answer_length is {data_args.max_answer_length}; an answer has at least one word")
     if train is None and not test:
         raise ValueError("nothing to do: give --train_file, --test_file or --dataset_name")
     if train is not None:
@@ -113,6 +127,7 @@ def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: 
             raise ValueError(f"a new {model_args.model_type} has to be trained: give --train_file or --dataset_name")
         model, tokenizer = new_word_reader(model_args, corpora)
     else:
+        _refuse_options_of_new_models(model_args)
         name = str(model_args.model_name_or_path)
         if (Path(name).is_absolute() or name.startswith(".")) and not Path(name).is_dir():
             raise ValueError(
@@ -131,10 +146,21 @@ def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: 
     return model, tokenizer
 
 
+def _refuse_options_of_new_models(model_args: QAModelArguments) -> None:
+    """Raise a ValueError for options that a model that is there would silently not follow."""
+    for spec in dataclasses.fields(QAModelArguments):
+        given = getattr(model_args, spec.name)
+        if spec.name not in ("model_name_or_path", "revision") and given != spec.default:
+            raise ValueError(
+                f"--{spec.name} {given}: only a new model is built with it; leave it out, or give --model_type "
+                "in place of --model_name_or_path"
+            )
+
+
 def new_word_reader(model_args: QAModelArguments, corpora: QACorpora) -> tuple[Any, WordCharTokenizer]:
     """Build a QANet or BiDAF with vectors for the words of the corpora."""
     config_class, model_class = _NEW_MODELS[str(model_args.model_type)]
-    fields = _config_fields(model_args.model_config)
+    fields = _config_fields(model_args.model_config, config_class)
     settings: dict[str, Any] = {"lowercase": model_args.lowercase, "model_max_length": _DEFAULT_MAX_LENGTH}
     vectors = None
     if model_args.word_vectors is None:
@@ -147,7 +173,11 @@ def new_word_reader(model_args: QAModelArguments, corpora: QACorpora) -> tuple[A
         words, vectors = read_word_vectors(model_args.word_vectors, candidates)
         tokenizer = WordCharTokenizer.train_from_texts(corpora.texts(), words=words, **settings)
         logger.info("%d of %d words have a vector in %s", len(words), len(every), model_args.word_vectors)
-        fields["word_embedding_size"] = vectors.shape[1]
+        if fields.setdefault("word_embedding_size", vectors.shape[1]) != vectors.shape[1]:
+            raise ValueError(
+                f"--model_config says word_embedding_size {fields['word_embedding_size']}, but the vectors of "
+                f"{model_args.word_vectors} have {vectors.shape[1]} numbers; leave the field out"
+            )
         fields["word_vector_scale"] = _VECTOR_SIZE / max(float(np.sqrt(np.square(vectors).mean())), 1e-6)
     model = model_class(
         config_class(**fields, vocab_size=len(tokenizer), char_vocab_size=tokenizer.character_vocab_size)
@@ -162,13 +192,20 @@ def new_word_reader(model_args: QAModelArguments, corpora: QACorpora) -> tuple[A
     return model, tokenizer
 
 
-def _config_fields(text: str) -> dict[str, Any]:
+def _config_fields(text: str, config_class: Any) -> dict[str, Any]:
+    """Read `--model_config`: fields of the config but for those that the data decide."""
+    example = "such as '{\"hidden_size\": 64}'"
     try:
         fields = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"--model_config {text!r} is not JSON ({error}); such as '{{\"hidden_size\": 64}}'") from error
+        raise ValueError(f"--model_config {text!r} is not JSON ({error}); {example}") from error
     if not isinstance(fields, dict):
+        raise ValueError(f"--model_config {text!r} is not a mapping of field to value, {example}")
+    classes = [base for base in config_class.__mro__ if issubclass(base, WordReaderConfig)]
+    known = {name for base in classes for name in vars(base).get("__annotations__", {})} - _DECIDED_BY_DATA
+    unknown = sorted(set(fields) - known)
+    if unknown:
         raise ValueError(
-            f"--model_config {text!r} is not a mapping of field to value, such as '{{\"hidden_size\": 64}}'"
+            f"--model_config has {', '.join(unknown)}; the fields to choose are {', '.join(sorted(known))}"
         )
     return fields

@@ -89,7 +89,7 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
         "scores": _scores_table(record["scores"]),
         "epochs": f"{run['epochs']:.4g}, {run['steps']:,} steps" if run.get("epochs") else "none",
         "statistics": _statistics_table(record["corpora"]),
-        "features": " ".join(f"As {name}: {report}." for name, report in run["features"].items()),
+        "features": "\n".join(f"* {name}: {report}" for name, report in run["features"].items()),
         "max_answer_length": str(data["max_answer_length"]),
         "no_answer": "It says that there is no answer where the no-answer score is higher than the best answer's."
         if no_answer

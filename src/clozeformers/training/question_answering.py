@@ -165,8 +165,12 @@ class QuestionAnsweringTrainer(Trainer):
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         self._resumed_from = resume_from_checkpoint
+        path = Path(resume_from_checkpoint) / TRAINING_WEIGHTS_FILE
+        if self._averages is None and path.exists():
+            raise ValueError(
+                f"{path.parent} holds averages of the weights; give the --ema_decay that it was trained with"
+            )
         if self._averages is not None:
-            path = Path(resume_from_checkpoint) / TRAINING_WEIGHTS_FILE
             if not path.exists():
                 raise ValueError(f"{path} is missing: the checkpoint was written without --ema_decay; leave that out")
             self._averages.resume(load_file(path, device=str(self.args.device)))
@@ -175,10 +179,8 @@ class QuestionAnsweringTrainer(Trainer):
         """Forget the losses of the last epoch; or take up those of the checkpoint that this epoch goes on from."""
         if self._replay is None:
             return
-        batches_done = self.state.global_step * self.args.gradient_accumulation_steps
-        whole_epoch = self._replay.num_batches + self._replay.num_replayed
         self._replay.losses = []
-        if batches_done % whole_epoch:
+        if self.state.global_step % (self._replay.num_batches + self._replay.num_replayed):
             self._replay.losses = read_json(Path(str(self._resumed_from)) / REPLAY_FILE)["losses"]
 
     # -------------------------------------------------------------------------------------------------------- scores
@@ -210,7 +212,7 @@ class QuestionAnsweringTrainer(Trainer):
             raise ValueError("there are no questions to score; give validation=Questions(rows, features)")
         rows, read, features = self._scored
         answers = predict_answers(read, features, *prediction.predictions, max_answer_length=self.max_answer_length)
-        self.nbest = better_forms(answers)
+        self.nbest = better_forms(answers, self.no_answer)
         return question_answering_scores(rows, self.nbest, self.no_answer)
 
 
@@ -239,18 +241,24 @@ def simple_forms(rows: Dataset) -> Dataset:
     return every.remove_columns("id").add_column("id", ids)
 
 
-def better_forms(nbest: Mapping[str, NBest]) -> dict[str, NBest]:
-    """Of a question and its simpler form, keep the one whose best answer is more likely (Jain & Dutta, section 5)."""
+def better_forms(nbest: Mapping[str, NBest], no_answer: bool) -> dict[str, NBest]:
+    """Of a question and its simpler form, keep the one whose best answer is more likely (Jain & Dutta, section 5).
+
+    Args:
+        nbest: by the ids of the forms.
+        no_answer: whether that there is none counts as an answer.
+    """
     kept: dict[str, NBest] = {}
     for read_id, found in nbest.items():
         row_id = read_id.removesuffix(SIMPLE_ENDING)
-        if row_id not in kept or _best_score(found) > _best_score(kept[row_id]):
+        if row_id not in kept or _best_score(found, no_answer) > _best_score(kept[row_id], no_answer):
             kept[row_id] = found
     return kept
 
 
-def _best_score(found: NBest) -> float:
-    return max([found["no_answer_score"], *(answer["score"] for answer in found["answers"][:1])])
+def _best_score(found: NBest, no_answer: bool) -> float:
+    scores = [answer["score"] for answer in found["answers"][:1]]
+    return max([*scores, *([found["no_answer_score"]] if no_answer else [])], default=-math.inf)
 
 
 def question_answering_scores(rows: Dataset, nbest: Mapping[str, NBest], no_answer: bool) -> dict[str, float]:

@@ -89,7 +89,7 @@ def train_and_score(
     set_seed(args.seed)
     model, tokenizer = load_qa_model(model_args, corpora, data_args.max_length)
 
-    def questions(rows: Dataset, for_training: bool = False) -> Questions:
+    def questions(rows: Dataset, name: str, for_training: bool = False) -> Questions:
         read = simple_forms(rows) if data_args.simplify_questions and not for_training else rows
         features, report = qa_features(
             read,
@@ -100,7 +100,7 @@ def train_and_score(
             for_training=for_training,
             no_answer=data_args.no_answer,
         )
-        reports["training" if for_training else "scored"] = str(report)
+        reports[name] = str(report)
         return Questions(rows, read, features)
 
     reports: dict[str, str] = {}
@@ -110,8 +110,10 @@ def train_and_score(
         tokenizer,
         max_answer_length=data_args.max_answer_length,
         no_answer=data_args.no_answer,
-        train_dataset=questions(corpora.train, for_training=True).features if corpora.train is not None else None,
-        validation=questions(corpora.validation) if corpora.validation is not None else None,
+        train_dataset=questions(corpora.train, "train", for_training=True).features
+        if corpora.train is not None
+        else None,
+        validation=questions(corpora.validation, "validation") if corpora.validation is not None else None,
     )
     if trainer.train_dataset is not None:
         metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(args)).metrics
@@ -122,7 +124,7 @@ def train_and_score(
         trainer.save_metrics("eval", trainer.evaluate())
     scores = {}
     for name, rows in corpora.test.items():
-        metrics = trainer.predict_questions(questions(rows))
+        metrics = trainer.predict_questions(questions(rows, name))
         label = file_label(name)
         trainer.save_metrics(f"predict_{label}", metrics)
         scores[name] = official_scores(metrics)
