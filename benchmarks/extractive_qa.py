@@ -123,12 +123,15 @@ def examples_per_second(step: Callable[[Any], Any], batches: list[Any]) -> float
 
 def measure(name: str, batches: int, plain_batches: int, repeats: int) -> dict[str, Any]:
     """One row: examples per second of both, in training and inference, in turn."""
+    # First, while this process is small: the straightforward QANet takes some 20 GB.
+    memory = {kind: peak_memory(name, kind) for kind in ("library", "straightforward")}
     data, chars = examples(BATCH * batches), characters()
     ours, plain = our_batches(data, chars), []
     for first in range(0, BATCH * plain_batches, BATCH):
         plain.append(padded_inputs(data[first : first + BATCH], chars))
     (model, step), (other, other_step) = our_step(name), plain_step(name)
-    row: dict[str, Any] = {"model": name, "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad)}
+    parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    row: dict[str, Any] = {"model": name, "parameters": parameters, "peak_megabytes": memory}
     for mode, training in (("training", True), ("inference", False)):
         model.train(training), other.train(training)
         step(ours[0]), other_step(plain[0])
@@ -138,7 +141,6 @@ def measure(name: str, batches: int, plain_batches: int, repeats: int) -> dict[s
             "straightforward": statistics.median(slow for _, slow in pairs),
             "ratio": statistics.median(fast / slow for fast, slow in pairs),
         }
-    row["peak_megabytes"] = {kind: peak_memory(name, kind) for kind in ("library", "straightforward")}
     return row
 
 
@@ -154,8 +156,8 @@ def peak_memory(name: str, kind: str) -> float:
 
 
 def use_memory(name: str, kind: str) -> None:
-    """Train on four batches and print the peak memory in megabytes."""
-    data, chars = examples(4 * BATCH), characters()
+    """Train on two batches and print the peak memory in megabytes."""
+    data, chars = examples(2 * BATCH), characters()
     if kind == "library":
         _, step = our_step(name)
         for batch in our_batches(data, chars):

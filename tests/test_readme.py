@@ -182,16 +182,6 @@ def test_the_benchmark_table_comes_from_its_file():
     assert marked("benchmark") == table(measured["rows"], sizes)
 
 
-def test_the_question_answering_benchmark_table_comes_from_its_file():
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        from extractive_qa import table
-    finally:
-        sys.path.pop(0)
-    measured = json.loads((ROOT / "benchmarks" / "extractive_qa.json").read_text())
-    assert marked("qa-benchmark") == table(measured["rows"])
-
-
 def test_links_and_paths_exist():
     for path in re.findall(r"`((?:src|configs|model_cards|benchmarks|run_glue_style|tests)/[\w./-]*)`", README):
         assert (ROOT / path).exists(), path
