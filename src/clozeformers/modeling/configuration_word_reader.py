@@ -20,8 +20,8 @@ class WordReaderConfig(PreTrainedConfig):
     Args:
         vocab_size: words, special tokens included.
         word_embedding_size: width of a word vector.
-        word_vector_scale: what word vectors are multiplied with. Those of encoders are a tenth as large as those of
-            GloVe, and recurrent layers learn slowly from such small numbers.
+        word_vector_scale: what word vectors are multiplied with, so that vectors of all sources, of which an encoder's
+            may be very small, come in at one size.
         train_word_vectors: train all word vectors; if not, those of the special tokens only.
         char_vocab_size: characters, padding and the unknown character included.
         char_embedding_size: width of a character's vector.
