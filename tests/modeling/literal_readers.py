@@ -81,7 +81,8 @@ def additive_self_attention(module: nn.Module, inputs: Tensor) -> Tensor:
     rows = []
     for v_i in inputs:
         scores = [
-            dot(module.score.weight[0], torch.tanh(linear(module.key, v_j) + linear(module.query, v_i))) for v_j in inputs
+            dot(module.score.weight[0], torch.tanh(linear(module.key, v_j) + linear(module.query, v_i)))
+            for v_j in inputs
         ]
         rows.append(weighted(softmax(scores), inputs))
     return torch.stack(rows)
@@ -184,7 +185,9 @@ def layer_norm(module: nn.LayerNorm, x: Tensor) -> Tensor:
 def position_signal(place: int, size: int) -> Tensor:
     half = size // 2
     rates = [10_000.0 ** (-k / max(half - 1, 1)) for k in range(half)]
-    return torch.tensor([math.sin(place * r) for r in rates] + [math.cos(place * r) for r in rates], dtype=torch.float64)
+    return torch.tensor(
+        [math.sin(place * r) for r in rates] + [math.cos(place * r) for r in rates], dtype=torch.float64
+    )
 
 
 def encoder_block(block: nn.Module, inputs: Tensor) -> Tensor:
@@ -213,7 +216,9 @@ def word(embeddings: nn.Module, word_id: int, chars: list[int]) -> Tensor:
 def qanet(model: nn.Module, context: Tensor, question: Tensor) -> tuple[Tensor, Tensor]:
     """Start and end logits of `[CLS]` and context, from the words' vectors."""
     encoder = model.embedding_encoder.blocks[0]
-    c, q = (encoder_block(encoder, torch.stack([linear(model.projection, x) for x in part])) for part in (context, question))
+    c, q = (
+        encoder_block(encoder, torch.stack([linear(model.projection, x) for x in part])) for part in (context, question)
+    )
     x = torch.stack([linear(model.attention_projection, row) for row in trilinear_attention(model.attention, c, q)])
     outputs = [x]
     for _ in range(3):

@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification
 
-from clozeformers.modeling.modeling_negation_scope import word_loss
 from clozeformers import AutoModelForNegationScope, BertForNegationScopeOA, XLNetForNegationScopeOA
+from clozeformers.modeling.modeling_negation_scope import word_loss
 
 SIZES = {"vocab_size": 20, "hidden_size": 16, "num_attention_heads": 4, "num_hidden_layers": 1, "intermediate_size": 16}
 

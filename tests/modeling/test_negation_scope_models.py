@@ -135,7 +135,9 @@ def test_the_head_is_the_one_of_the_paper(name: str, variant: str, blocks: int) 
         X4, _ = literal.stack(
             model.attention_stack, variant, HEADS, X1, given["cue_mask"][example].nonzero().flatten().tolist()
         )
-        close(ours[example, : len(X1)], (X4 + X1) @ model.scope_classifier.weight.T + model.scope_classifier.bias, 1e-10)
+        close(
+            ours[example, : len(X1)], (X4 + X1) @ model.scope_classifier.weight.T + model.scope_classifier.bias, 1e-10
+        )
 
 
 @every_backbone

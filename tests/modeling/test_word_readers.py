@@ -83,7 +83,9 @@ Example = tuple[list[int], list[int], dict[int, list[int]]]  # question, context
 
 def example(seed: int, question_length: int, context_length: int) -> Example:
     generator = torch.Generator().manual_seed(seed)
-    question, context = (torch.randint(4, 30, (n,), generator=generator).tolist() for n in (question_length, context_length))
+    question, context = (
+        torch.randint(4, 30, (n,), generator=generator).tolist() for n in (question_length, context_length)
+    )
     chars = {
         word: torch.randint(1, 12, (1 + word % 5,), generator=torch.Generator().manual_seed(word)).tolist()
         for word in range(4, 30)
@@ -94,14 +96,19 @@ def example(seed: int, question_length: int, context_length: int) -> Example:
 def batch(examples: list[Example], padding: int = 0) -> dict[str, Tensor]:
     rows = [[2, *question, 3, *context, 3] for question, context, _ in examples]
     length = max(map(len, rows)) + padding
-    inputs = {name: torch.zeros(len(rows), length, dtype=torch.long) for name in ("input_ids", "attention_mask", "token_type_ids")}
+    inputs = {
+        name: torch.zeros(len(rows), length, dtype=torch.long)
+        for name in ("input_ids", "attention_mask", "token_type_ids")
+    }
     inputs["char_ids"] = torch.zeros(len(rows), length, 6, dtype=torch.long)
     for number, (row, (question, _, chars)) in enumerate(zip(rows, examples, strict=True)):
         inputs["input_ids"][number, : len(row)] = torch.tensor(row)
         inputs["attention_mask"][number, : len(row)] = 1
         inputs["token_type_ids"][number, len(question) + 2 : len(row)] = 1
         for place, word in enumerate(row):
-            inputs["char_ids"][number, place, : len(chars.get(word, []))] = torch.tensor(chars.get(word, []), dtype=torch.long)
+            inputs["char_ids"][number, place, : len(chars.get(word, []))] = torch.tensor(
+                chars.get(word, []), dtype=torch.long
+            )
     return inputs
 
 
@@ -158,12 +165,17 @@ def test_trilinear_similarity() -> None:
     randomise(module)
     context, query = torch.randn(2, 4, 5, dtype=torch.float64), torch.randn(2, 3, 5, dtype=torch.float64)
     expected = [literal.trilinear(module, c, q) for c, q in zip(context, query, strict=True)]
-    torch.testing.assert_close(module(context, query), torch.stack([torch.stack([torch.stack(row) for row in rows]) for rows in expected]), **TOLERANCE)
+    torch.testing.assert_close(
+        module(context, query),
+        torch.stack([torch.stack([torch.stack(row) for row in rows]) for rows in expected]),
+        **TOLERANCE,
+    )
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
 @given(
-    lengths=st.lists(st.tuples(st.integers(1, 5), st.integers(1, 4)), min_size=1, max_size=3), seed=st.integers(0, 2**20)
+    lengths=st.lists(st.tuples(st.integers(1, 5), st.integers(1, 4)), min_size=1, max_size=3),
+    seed=st.integers(0, 2**20),
 )
 @settings(max_examples=10, deadline=None)
 def test_attentions(name: str, lengths: list[tuple[int, int]], seed: int) -> None:
@@ -182,7 +194,9 @@ def test_attentions(name: str, lengths: list[tuple[int, int]], seed: int) -> Non
         torch.testing.assert_close(out[number, :m], expected, **TOLERANCE)
         total, expected_total = total + out[number, :m].sin().sum(), expected_total + expected.sin().sum()
     parameters = [context, query, *module.parameters()]
-    got, wanted = (torch.autograd.grad(x, parameters, allow_unused=True, retain_graph=True) for x in (total, expected_total))
+    got, wanted = (
+        torch.autograd.grad(x, parameters, allow_unused=True, retain_graph=True) for x in (total, expected_total)
+    )
     for one, other in zip(got, wanted, strict=True):
         if one is not None and other is not None:
             torch.testing.assert_close(one, other, **TOLERANCE)
@@ -221,7 +235,9 @@ def test_stochastic_depth_skips_in_proportion() -> None:
     counts = torch.zeros(2, 4)
     for block_number, block in enumerate(module.blocks):
         for layer_number, layer in enumerate(block.layers):
-            layer.register_forward_hook(lambda *_, at=(block_number, layer_number): counts.__setitem__(at, counts[at] + 1))
+            layer.register_forward_hook(
+                lambda *_, at=(block_number, layer_number): counts.__setitem__(at, counts[at] + 1)
+            )
     torch.manual_seed(0)
     inputs, mask = torch.randn(1, 3, 8), torch.ones(1, 3, dtype=torch.bool)
     for _ in range(400):
@@ -234,7 +250,11 @@ def test_stochastic_depth_skips_in_proportion() -> None:
 # -------------------------------------------------------------------------------------------------------------- models
 
 
-LITERAL = ["qanet", "qanet-independent", *(name for name in BIDAFS if name not in ("bidaf-oa", "bidaf-sum", "bidaf-max"))]
+LITERAL = [
+    "qanet",
+    "qanet-independent",
+    *(name for name in BIDAFS if name not in ("bidaf-oa", "bidaf-sum", "bidaf-max")),
+]
 
 
 @pytest.mark.parametrize("name", LITERAL)
@@ -245,9 +265,13 @@ def test_models_against_the_literal_version(name: str) -> None:
         out = model(**batch(examples, padding=2))
         for number, (question, context, chars) in enumerate(examples):
             parts = [[2, *context], question]
-            vectors = [torch.stack([literal.word(model.embeddings, n, chars.get(n, [])) for n in part]) for part in parts]
+            vectors = [
+                torch.stack([literal.word(model.embeddings, n, chars.get(n, [])) for n in part]) for part in parts
+            ]
             if getattr(model.config, "word_features", False):
-                extra = [literal.word_features(model, part, other) for part, other in zip(parts, parts[::-1], strict=True)]
+                extra = [
+                    literal.word_features(model, part, other) for part, other in zip(parts, parts[::-1], strict=True)
+                ]
                 vectors = [torch.cat(pair, dim=1) for pair in zip(vectors, extra, strict=True)]
             run: Callable[..., tuple[Tensor, Tensor]] = literal.qanet if name in QANETS else literal.bidaf
             start, end = run(model, *vectors)

@@ -10,7 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import IterableDataset
-from transformers import AutoModelForTokenClassification, AutoTokenizer, BertConfig, BertForTokenClassification, pipeline
+from transformers import (
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    BertConfig,
+    BertForTokenClassification,
+    pipeline,
+)
 
 from clozeformers import NegationScopePipeline
 from clozeformers.data.demo_corpus import generate_demo_corpus
@@ -18,8 +24,41 @@ from clozeformers.data.words import split_words
 from clozeformers.pipelines.negation_inputs import CueInSentence, cues_of_input
 from clozeformers.pipelines.negation_scope import describe, scope_spans
 
-CUE_WORDS = ["not", "n't", "no", "neither", "nor", "without", "impossible", "unhappy", "cannot", "isn't", "don’t", "never"]
-SIGNS = ["😀", "\t", "  ", "\u00a0", ".", ",", "…", "\u200b", "é", "ﬁ", "中文", "\n", "\r\n", "👩‍👩‍👧", "’", "[CUE]", "İ", "ß", "\x00"]
+CUE_WORDS = [
+    "not",
+    "n't",
+    "no",
+    "neither",
+    "nor",
+    "without",
+    "impossible",
+    "unhappy",
+    "cannot",
+    "isn't",
+    "don’t",
+    "never",
+]
+SIGNS = [
+    "😀",
+    "\t",
+    "  ",
+    "\u00a0",
+    ".",
+    ",",
+    "…",
+    "\u200b",
+    "é",
+    "ﬁ",
+    "中文",
+    "\n",
+    "\r\n",
+    "👩‍👩‍👧",
+    "’",
+    "[CUE]",
+    "İ",
+    "ß",
+    "\x00",
+]
 texts = st.lists(st.one_of(st.sampled_from(CUE_WORDS + SIGNS), st.text(max_size=6)), max_size=14).flatmap(
     lambda parts: st.sampled_from(["", " "]).map(lambda gap: gap.join(parts))
 )
@@ -97,7 +136,14 @@ def test_saved_by_name_and_loaded_again_gives_the_same(tiny_model_folder, negati
 
 # ------------------------------------------------------------------------------------------------ collections, batches
 
-MANY = ["I do not know.", "", "He is never in, but she is not out.", "All is well.", "No man, no cat, no door. " * 7, "no"]
+MANY = [
+    "I do not know.",
+    "",
+    "He is never in, but she is not out.",
+    "All is well.",
+    "No man, no cat, no door. " * 7,
+    "no",
+]
 
 
 def scopes(results):
@@ -322,7 +368,9 @@ def test_wrong_arguments_are_refused(negation, tiny_model_folder, tmp_path):
         negation("no", aggregation="simple")
     tokenizer = AutoTokenizer.from_pretrained(tiny_model_folder)
     plain = BertForTokenClassification(
-        BertConfig(vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+        BertConfig(
+            vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+        )
     )
     with pytest.raises(ValueError, match="BertForTokenClassification is no negation scope model"):
         pipeline("negation-scope", model=plain, tokenizer=tokenizer)

@@ -19,7 +19,9 @@ def member(*answers: str) -> Any:
     def call(questions: Sequence[Any], **_: Any) -> list[dict[str, Any]]:
         given = zip(questions, answers, strict=False)
         return [
-            {"error": "cannot be read"} if answer == "?" else dict(zip(("start", "end"), SPANS[answer], strict=True)) | {"answer": answer, "score": 0.5}
+            {"error": "cannot be read"}
+            if answer == "?"
+            else dict(zip(("start", "end"), SPANS[answer], strict=True)) | {"answer": answer, "score": 0.5}
             for _, answer in given
         ]
 

@@ -36,7 +36,9 @@ class QueryContextAttention(nn.Module):
         Returns:
             ``[B, M, output_size]``; what stands at padded context positions is finite and without meaning.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define forward(context, query, context_mask, query_mask)")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define forward(context, query, context_mask, query_mask)"
+        )
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:

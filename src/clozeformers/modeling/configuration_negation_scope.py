@@ -76,7 +76,9 @@ class NegationScopeConfigMixin:
     def validate_negation_scope_head(self) -> None:
         """Part of the `@strict` validation: sizes that no block can be built with."""
         if self.num_attention_blocks < 0:
-            raise ValueError(f"num_attention_blocks is {self.num_attention_blocks}; 0 is the baseline, 2 is the paper's model")
+            raise ValueError(
+                f"num_attention_blocks is {self.num_attention_blocks}; 0 is the baseline, 2 is the paper's model"
+            )
         if not 0 <= self.head_dropout < 1:
             raise ValueError(f"head_dropout is {self.head_dropout}; it must be at least 0 and below 1")
         if self.num_labels != len(SCOPE_LABELS):  # type: ignore[attr-defined]

@@ -45,7 +45,9 @@ class CharacterConvolution(nn.Module):
     Padding counts for nothing: the maximum is over the word's own characters, and a word without characters gives zeros.
     """
 
-    def __init__(self, vocab_size: int, embedding_size: int, num_filters: int, kernel_size: int, dropout: float) -> None:
+    def __init__(
+        self, vocab_size: int, embedding_size: int, num_filters: int, kernel_size: int, dropout: float
+    ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, embedding_size, padding_idx=0)
         self.convolution = nn.Conv1d(embedding_size, num_filters, kernel_size, padding=kernel_size // 2)

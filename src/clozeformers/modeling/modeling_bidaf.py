@@ -101,7 +101,9 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         if self.config.word_features:
             more = len(resized.weight) - len(self.document_frequency)
             unseen = self.document_frequency.max()
-            self.document_frequency = torch.cat([self.document_frequency, unseen.expand(max(more, 0))])[: len(resized.weight)]
+            self.document_frequency = torch.cat([self.document_frequency, unseen.expand(max(more, 0))])[
+                : len(resized.weight)
+            ]
             self.is_question_word = nn.functional.pad(self.is_question_word, (0, more))
         return resized
 
@@ -116,7 +118,9 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
     ) -> tuple[Tensor, Tensor]:
         """Vectors of the words to start and end logits, as the base class says."""
         if self.config.word_features:
-            both = (context_ids.unsqueeze(2) == question_ids.unsqueeze(1)) & (context_ids >= NUM_SPECIAL_TOKENS).unsqueeze(2)
+            both = (context_ids.unsqueeze(2) == question_ids.unsqueeze(1)) & (
+                context_ids >= NUM_SPECIAL_TOKENS
+            ).unsqueeze(2)
             both &= context_mask.unsqueeze(2) & question_mask.unsqueeze(1)
             context = torch.cat([context, self._features(context_ids, both.any(2))], dim=-1)
             question = torch.cat([question, self._features(question_ids, both.any(1))], dim=-1)
@@ -149,7 +153,10 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         """Rescore the words' probabilities by those of the spans that they begin or end; the no-answer slot has but one span."""
         if self.config.span_rescoring == "none" or mask.size(1) < 2:
             return start, end
-        start, end = (x.to(torch.promote_types(x.dtype, torch.float32)).masked_fill(~mask, float("-inf")).log_softmax(-1) for x in (start, end))
+        start, end = (
+            x.to(torch.promote_types(x.dtype, torch.float32)).masked_fill(~mask, float("-inf")).log_softmax(-1)
+            for x in (start, end)
+        )
         none = start[:, :1] + end[:, :1]
         starts, ends = rescore_log_probs(start[:, 1:], end[:, 1:], self.config.span_rescoring)
         return torch.cat([none, starts], dim=1), torch.cat([none, ends], dim=1)

@@ -177,7 +177,8 @@ class NegationScopeMixin(PreTrainedModel):
 
     def _query_length(self, query_mask: Tensor) -> int:
         """Positions to reserve for the cue: as many as the batch needs; in compiled code, where no value can be read,
-        as many as the config allows."""
+        as many as the config allows.
+        """
         limit: int = self.config.max_cue_length
         if torch.compiler.is_compiling() or query_mask.is_meta:
             return limit

@@ -139,7 +139,9 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
         self.end = nn.Linear(2 * size + config.conditional_output, 1, bias=False)
         self.post_init()
 
-    def read(self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    def read(
+        self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor, *_: Any
+    ) -> tuple[Tensor, Tensor]:
         """Vectors of the words to start and end logits, as the base class says."""
         context = self.embedding_encoder(self.projection(context), context_mask)
         question = self.embedding_encoder(self.projection(question), question_mask)

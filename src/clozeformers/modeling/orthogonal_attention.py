@@ -285,9 +285,7 @@ class OrthogonalAttention(QueryContextAttention):
         """``[B, M, D], [B, N, D], [B, M], [B, N] -> [B, M, D]``; zero for an example without query positions."""
         return self.attend(context, query, context_mask, query_mask)[0]
 
-    def attend(
-        self, context: Tensor, query: Tensor, context_mask: Tensor, query_mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def attend(self, context: Tensor, query: Tensor, context_mask: Tensor, query_mask: Tensor) -> tuple[Tensor, Tensor]:
         """As `forward`, with the attention weights ``[B, H, M, N]`` beside the output."""
         keys = self.key(context, query)
         query_vectors = self.query(context, query, context_mask)
@@ -334,7 +332,9 @@ class SelfAttention(nn.Module):
 class OrthogonalAttentionBlock(GradientCheckpointingLayer):
     """Orthogonal Attention, self-attention and two fully connected layers, with residuals (Figure 1)."""
 
-    def __init__(self, hidden_size: int, num_heads: int, variant: str, dropout: float, layer_norm_eps: float = 1e-5) -> None:
+    def __init__(
+        self, hidden_size: int, num_heads: int, variant: str, dropout: float, layer_norm_eps: float = 1e-5
+    ) -> None:
         super().__init__()
         self.attention = OrthogonalAttention(hidden_size, num_heads, variant, dropout)
         self.attention_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)

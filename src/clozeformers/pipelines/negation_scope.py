@@ -144,9 +144,7 @@ class NegationScopePipeline(Pipeline):
         self.model.save_pretrained(save_directory, **kwargs)
         self.tokenizer.save_pretrained(save_directory, **kwargs)
 
-    def preprocess(
-        self, input_: Any, affixes: bool = True, cue_detector: CueDetector | None = None
-    ) -> list[CueToRead]:
+    def preprocess(self, input_: Any, affixes: bool = True, cue_detector: CueDetector | None = None) -> list[CueToRead]:
         """Find the cues of one input, each with its sentence (see `cues_of_input`), and the windows it is read in.
 
         Raises:
