@@ -176,17 +176,15 @@ class NegationScopeMixin(PreTrainedModel):
         )
 
     def _query_length(self, query_mask: Tensor) -> int:
-        """Positions to reserve for the cue: as many as the batch needs; in compiled code, where no value can be read,
-        as many as the config allows.
-        """
+        """Positions to reserve for the cue: as many as the batch needs, or, in compiled code, as the config allows."""
         limit: int = self.config.max_cue_length
         if torch.compiler.is_compiling() or query_mask.is_meta:
             return limit
         longest = int(query_mask.sum(1).max()) if query_mask.numel() else 0
         if longest > limit:
             raise ValueError(
-                f"a cue has {longest} word pieces, but config.max_cue_length is {limit}; check that cue_mask is 1 on the "
-                f"cue's own pieces only, or raise the limit with model.config.max_cue_length = {longest}"
+                f"a cue has {longest} word pieces, but config.max_cue_length is {limit}; check that cue_mask is 1 on "
+                f"the cue's own pieces only, or raise the limit with model.config.max_cue_length = {longest}"
             )
         return max(longest, 1)
 
@@ -215,8 +213,8 @@ def word_loss(
     """
     scores = log_softmax(logits.float(), dim=-1)
     if word_ids is not None:
-        # Sum each word's pieces, which stand together, into a slot of its own; then read the mean back at the pieces. The
-        # slots count the words of this input: in a window, the words' own numbers may be larger than its length.
+        # Sum each word's pieces, which stand together, into a slot of its own; then read the mean back at the pieces.
+        # The slots count the words of this input: in a window, the words' own numbers may be larger than its length.
         is_next = pad(word_ids[:, 1:] != word_ids[:, :-1], (1, 0), value=False)
         slots = is_next.cumsum(1).unsqueeze(-1)
         counts = torch.zeros_like(scores[..., :1]).scatter_add(1, slots, torch.ones_like(scores[..., :1]))
@@ -239,8 +237,8 @@ class CheckpointedAlbertLayer(GradientCheckpointingLayer, AlbertLayer):
 class XLNetForNegationScopeOA(NegationScopeMixin, XLNetPreTrainedModel):
     """XLNet with Orthogonal Attention: the model of the paper.
 
-    `XLNetForNegationScopeOA.from_pretrained("xlnet/xlnet-base-cased", attention_variant="OA-CA")` loads the backbone and
-    makes a new head.
+    `XLNetForNegationScopeOA.from_pretrained("xlnet/xlnet-base-cased", attention_variant="OA-CA")` loads the backbone
+    and makes a new head.
     """
 
     config_class = XLNetNegationScopeOAConfig
