@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, pipeline, set_seed
 
 from .cli import show_scopes, terminal_has_colour
@@ -26,7 +27,6 @@ from .training.recipe import parse_recipe
 TRAINING_SENTENCES = 8_000
 TEST_SENTENCES = 2_000
 SEED = 1
-VOCABULARY = 4_000
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 RECIPE = """
 --attention_variant OA-CA --num_block_heads 8 --head_dropout 0.1 --max_length 64
@@ -72,16 +72,18 @@ def train(folder: Path, sentences: int) -> Path:
 
 
 def save_untrained_encoder(folder: Path, rows: list[NegationRow]) -> None:
-    """Save a small BERT with random weights, and a lower-case word-piece tokenizer trained on the corpus."""
+    """Save a small BERT with random weights, and a lower-case word-piece tokenizer of the corpus."""
     set_seed(SEED)
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=VOCABULARY, min_frequency=2, special_tokens=SPECIAL_TOKENS, show_progress=False
-    )
-    tokenizer.train_from_iterator((" ".join(row["tokens"]) for row in rows), trainer)
+    normalizer, splitter = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    texts = (normalizer.normalize_str(" ".join(row["tokens"])) for row in rows)
+    words = Counter(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
+    # Not trained: the trainer breaks ties differently in every run, and with it the model that the demo prints.
+    characters = sorted({character for word in words for character in word})
+    pieces = [*SPECIAL_TOKENS, *characters, *(f"##{character}" for character in characters)]
+    pieces += sorted(word for word, count in words.items() if count > 1 and len(word) > 1)
+    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder = normalizer, splitter, decoders.WordPiece()
     cls, sep = (SPECIAL_TOKENS.index(token) for token in ("[CLS]", "[SEP]"))
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", sep), ("[CLS]", cls))
     names: dict[str, Any] = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), SPECIAL_TOKENS, strict=True))

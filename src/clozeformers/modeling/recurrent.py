@@ -34,8 +34,8 @@ def _reorder(inputs: Tensor, order: Tensor) -> Tensor:
 class BidirectionalRNN(nn.Module):
     """LSTM or GRU layers that read both ways.
 
-    Each direction is a layer of its own over plain tensors. On a CPU that takes half the time of packed sequences: the
-    batches hold like lengths, so there is little padding to save.
+    Each direction is a layer of its own over plain tensors: batches hold like lengths, so there is little padding to
+    save, and on a CPU packed sequences took 1.5 to 2.8 times as long.
 
     Args:
         kind: `"lstm"` or `"gru"`.

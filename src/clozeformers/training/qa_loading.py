@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from datasets import Dataset, concatenate_datasets, load_dataset
-from transformers import AutoConfig, AutoModelForQuestionAnswering, AutoTokenizer
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from ..data.question_simplification import simplify_questions
 from ..data.squad import check_squad_columns, load_squad
@@ -31,7 +31,7 @@ from .qa_arguments import QADataArguments, QAModelArguments
 logger = logging.getLogger(__name__)
 
 _UNLIMITED = 10**6  # what tokenizers without a limit say is far above it
-_VECTOR_SIZE = 0.4  # root mean square of a word vector's numbers, about that of GloVe's
+_VECTOR_SIZE = 0.4  # root mean square of a word vector's numbers, whatever the source
 _DEFAULT_MAX_LENGTH = 453  # 400 words of context and 50 of question (Yu et al., 2018, section 4.1.1), 3 special tokens
 _DECIDED_BY_DATA = {"vocab_size", "char_vocab_size", "train_word_vectors", "word_vector_scale"}
 _DECIDED_BY_DATA |= {"pad_token_id", "cls_token_id", "sep_token_id", "tie_word_embeddings", "model_type"}
@@ -133,7 +133,6 @@ def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: 
             raise ValueError(
                 f"--model_name_or_path: there is no folder {name}; give a saved model's, or a name on the Hub"
             )
-        AutoConfig.from_pretrained(name, revision=model_args.revision)
         tokenizer = AutoTokenizer.from_pretrained(name, revision=model_args.revision)
         model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
         if max_length is None and tokenizer.model_max_length >= _UNLIMITED:
