@@ -146,12 +146,12 @@ def _ensemble(options: argparse.Namespace) -> Iterator[str]:
     rows = load_squad(options.data)
     references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
     chosen = ensemble_files(options.predictions, options.weights, options.weighted)
-    yield "| answers | EM | F1 |"
-    yield "| --- | ---: | ---: |"
+    table = ["| answers | EM | F1 |", "| --- | ---: | ---: |"]
     named = [(str(path), read_predictions(path)) for path in options.predictions]
     for name, answers in [*named, ("weighted vote" if options.weighted else "vote", chosen)]:
         scores = squad_scores(answers, references)
-        yield f"| {name} | {scores['exact_match']:.2f} | {scores['f1']:.2f} |"
+        table.append(f"| {name} | {scores['exact_match']:.2f} | {scores['f1']:.2f} |")
+    yield from table
     if options.output is not None:
         options.output.write_text(json.dumps(chosen, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 

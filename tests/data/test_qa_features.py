@@ -19,7 +19,7 @@ from clozeformers.data.qa_features import FeatureReport, qa_features
 from clozeformers.data.qa_windows import WindowSizes, check_window_sizes, tokenise_questions
 from tests.qa_models import CONTEXT, TOKENIZERS, bert_tokenizer, byte_tokenizer, word_tokenizer, xlnet_tokenizer
 
-SMALL = {"max_length": 24, "max_question_length": 8, "stride": 4}
+SMALL = {"max_length": 24, "max_question_length": 8, "doc_stride": 4}
 characters = st.one_of(
     st.sampled_from(
         [" ", "\n", "\u00a0", "\u3000", "\t", "\r\n", "😀", "👩‍👩‍👧", "\u200b", "é", "İ", "ﬁ", "中", "…", "."]
@@ -186,9 +186,9 @@ def test_long_questions_are_cut_to_their_first_words(tokenizer: Any) -> None:
         (
             (20, 10, 7),
             ValueError,
-            "stride is 7; it must be from 0 to 6 .*max_length=20, max_question_length=10, stride=7",
+            "doc_stride is 7; it must be from 0 to 6 .*max_length=20, max_question_length=10, doc_stride=7",
         ),
-        ((20, 10, -1), ValueError, "stride is -1"),
+        ((20, 10, -1), ValueError, "doc_stride is -1"),
         ((20.0, 10, 1), TypeError, "max_length is 20.0; it must be a whole number"),
         ((20, True, 1), TypeError, "max_question_length is True"),
     ],
@@ -201,7 +201,7 @@ def test_lengths_that_leave_no_room(sizes: tuple[int, int, int], error: type[Exc
     with pytest.raises(error, match=message):
         predicted(corpus(None), tokenizer, **dict(zip(WindowSizes._fields, sizes, strict=True)))
     [read] = tokenise_questions(tokenizer, ["who"], [CONTEXT], 8)
-    with pytest.raises(ValueError, match="10 words or pieces leave 6 to the context; windows need more than 6"):
+    with pytest.raises(ValueError, match="10 words or pieces leave 6 to the context; windows that share 6 need more"):
         list(read.windows(10, 6))
 
 

@@ -15,7 +15,7 @@ from clozeformers.data.qa_features import qa_features
 from clozeformers.pipelines.qa_answers import NBest, answer_texts, predict_answers
 from tests.qa_models import CONTEXT, TOKENIZERS
 
-SMALL = {"max_length": 20, "max_question_length": 6, "stride": 5, "for_training": False, "no_answer": True}
+SMALL = {"max_length": 20, "max_question_length": 6, "doc_stride": 5, "for_training": False, "no_answer": True}
 
 
 def corpus() -> Dataset:

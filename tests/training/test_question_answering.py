@@ -136,13 +136,32 @@ def test_wrong_training_arguments(arguments: list[str], message: str) -> None:
 # -------------------------------------------------------------------------------------------------------------- recipes
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_recipe_trains_a_step(recipe: Path, qa_script: Any, files: dict[str, Path], tmp_path: Path) -> None:
-    settings = yaml.safe_load(recipe.read_text())
-    ending = "2" if settings.get("no_answer") else ""
+@pytest.fixture(scope="module")
+def reader(qa_script: Any, files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved BiDAF that knows the words of some vectors only."""
+    folder = tmp_path_factory.mktemp("reader")
+    few = folder / "few.txt"
+    few.write_text("".join(files["vectors"].read_text().splitlines(keepends=True)[:12]))
     qa_script.main(
         [
-            *(str(recipe), "--word_vectors", str(files["vectors"]), "--train_file", str(files[f"train{ending}"])),
+            *(*SMALL_BIDAF, "--train_file", str(files["train"]), "--word_vectors", str(few), "--max_steps", "1"),
+            *("--save_strategy", "no", "--output_dir", str(folder / "model")),
+        ]
+    )
+    return folder / "model"
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_recipe_trains_a_step(
+    recipe: Path, qa_script: Any, files: dict[str, Path], reader: Path, tmp_path: Path
+) -> None:
+    settings = yaml.safe_load(recipe.read_text())
+    ending = "2" if settings.get("no_answer") else ""
+    earlier = [] if "model_type" in settings else ["--model_name_or_path", str(reader)]
+    qa_script.main(
+        [
+            *(str(recipe), *earlier),
+            *("--word_vectors", str(files["vectors"]), "--train_file", str(files[f"train{ending}"])),
             *("--validation_file", str(files[f"dev{ending}"]), "--test_file", str(files[f"dev{ending}"])),
             *("--output_dir", str(tmp_path), "--max_steps", "1", "--per_device_train_batch_size", "4"),
             *("--use_cpu", "true", "--report_to", "none", "--disable_tqdm", "true"),
@@ -157,10 +176,50 @@ def test_recipe_trains_a_step(recipe: Path, qa_script: Any, files: dict[str, Pat
     assert evaluated
     assert {"eval_f1", "eval_exact_match"} <= evaluated[0].keys()
     assert math.isfinite(json.loads((tmp_path / "train_results.json").read_text())["train_loss"])
-    for name, value in settings["model_config"].items():
+    for name, value in settings.get("model_config", {}).items():
         assert result["config"][name] == value
     with safe_open(tmp_path / "model.safetensors", "pt") as weights:
         assert weights.get_tensor("embeddings.word_vectors.weight").shape[1] == 6
+
+
+def test_a_model_goes_on_with_more_words(qa_script: Any, files: dict[str, Path], reader: Path, tmp_path: Path) -> None:
+    before = AutoModelForQuestionAnswering.from_pretrained(reader).get_input_embeddings().weight
+    qa_script.main(
+        [
+            *("--model_name_or_path", str(reader), "--word_vectors", str(files["vectors"]), *COMMON, *LENGTHS),
+            *("--train_file", str(files["train"]), "--test_file", str(files["train"]), "--max_steps", "1"),
+            *("--save_strategy", "no", "--output_dir", str(tmp_path)),
+        ]
+    )
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    after = AutoModelForQuestionAnswering.from_pretrained(tmp_path).get_input_embeddings().weight
+    assert len(after) == len(tokenizer) > len(before)
+    assert torch.equal(after[4 : len(before)], before[4:])
+    vectors = dict(line.split(" ", 1) for line in files["vectors"].read_text().splitlines())
+    added = "portrait"
+    stored = after[tokenizer.convert_tokens_to_ids(added)]
+    torch.testing.assert_close(stored, torch.tensor([float(number) for number in vectors[added].split()]))
+
+
+def test_the_no_answer_threshold_is_chosen_on_validation_questions(
+    qa_script: Any, files: dict[str, Path], reader: Path, tmp_path: Path
+) -> None:
+    qa_script.main(
+        [
+            *("--model_name_or_path", str(reader), "--no_answer", "true", *COMMON, *LENGTHS),
+            *("--validation_file", str(files["train2"]), "--test_file", str(files["dev2"]), str(files["train2"])),
+            *("--output_dir", str(tmp_path)),
+        ]
+    )
+    record = json.loads((tmp_path / "results.json").read_text())
+    evaluated = json.loads((tmp_path / "eval_results.json").read_text())
+    assert record["runs"][0]["no_answer_threshold"] == evaluated["eval_best_f1_thresh"] != 0
+    assert record["scores"]["train2"]["f1"]["mean"] == evaluated["eval_best_f1"]
+    threshold = evaluated["eval_best_f1_thresh"]
+    nbest = json.loads((tmp_path / "nbest_predictions_dev2.json").read_text())
+    for name, text in json.loads((tmp_path / "predictions_dev2.json").read_text()).items():
+        margin = nbest[name]["no_answer_score"] - nbest[name]["answers"][0]["score"]
+        assert text == ("" if margin > threshold else nbest[name]["answers"][0]["text"])
 
 
 def test_there_is_a_recipe_for_every_row() -> None:

@@ -85,7 +85,7 @@ def qa_features(
     *,
     max_length: int,
     max_question_length: int = 50,
-    stride: int = 128,
+    doc_stride: int = 128,
     for_training: bool,
     no_answer: bool,
 ) -> tuple[Dataset, FeatureReport]:
@@ -99,7 +99,7 @@ def qa_features(
         tokenizer: a fast tokenizer.
         max_length: most in an input, special tokens included.
         max_question_length: most of a question; of a longer one, the first are kept.
-        stride: how many neighbouring windows of a context share.
+        doc_stride: how many neighbouring windows of a context share.
         for_training: give labels; otherwise what `predict_answers` needs.
         no_answer: for training, label windows without the answer with the position of `[CLS]`; otherwise they are left
             out.
@@ -116,7 +116,7 @@ def qa_features(
     """
     if not len(rows):
         raise ValueError("there are no rows to tokenise; give at least one question")
-    sizes = WindowSizes(max_length, max_question_length, stride)
+    sizes = WindowSizes(max_length, max_question_length, doc_stride)
     check_window_sizes(sizes, tokenizer)
     # Besides showing the columns, this leaves the tokenizer as every later call does, so that caching knows it again.
     [shown] = tokenise_questions(tokenizer, [""], [""], max_question_length)
@@ -165,7 +165,7 @@ def _windows(
     question: TokenisedQuestion, sizes: WindowSizes, answer: tuple[int, int] | None, notes: _Note, no_answer: bool
 ) -> Iterator[dict[str, Any]]:
     """The features of one question, but for its row's number; `answer` is in positions of the whole sequence."""
-    for kept in question.windows(sizes.max_length, sizes.stride):
+    for kept in question.windows(sizes.max_length, sizes.doc_stride):
         feature: dict[str, Any] = {name: values[kept].reshape(-1) for name, values in question.inputs.items()}
         cls_position = int(np.searchsorted(kept, question.cls_position))
         feature |= {"length": len(kept), "notes": int(notes), "cls_position": cls_position}

@@ -26,12 +26,12 @@ class WindowSizes(NamedTuple):
     Attributes:
         max_length: most in an input, special tokens included.
         max_question_length: most of a question; of a longer one, the first are read.
-        stride: how many the windows of a long context share with their neighbours.
+        doc_stride: how many the windows of a long context share with their neighbours.
     """
 
     max_length: int
     max_question_length: int
-    stride: int
+    doc_stride: int
 
 
 def check_window_sizes(sizes: WindowSizes, tokenizer: Any, names: Sequence[str] = WindowSizes._fields) -> None:
@@ -90,7 +90,8 @@ class TokenisedQuestion:
         room = max_length - len(before) - len(after)
         if len(self.context) > room and room <= stride:
             raise ValueError(
-                f"{max_length} words or pieces leave {room} to the context; windows need more than {stride}"
+                f"{max_length} words or pieces leave {room} to the context; windows that share {stride} need more: "
+                "raise the maximum length or lower the stride (--max_length and --doc_stride of the training script)"
             )
         while stop - start > room:
             yield np.concatenate([before, np.arange(start, start + room), after])

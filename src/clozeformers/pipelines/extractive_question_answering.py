@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from math import exp
+from math import exp, isnan
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
@@ -101,6 +101,8 @@ class ExtractiveQuestionAnsweringPipeline(Pipeline):
         for name, value in (("top_k", top_k), ("max_answer_len", max_answer_len)):
             if value is not None:
                 _check_count(name, value)
+        if no_answer_threshold is not None and isnan(no_answer_threshold):
+            raise ValueError("no_answer_threshold is NaN; give a number, 0 for what the model finds likelier")
         reading = {"max_question_len": max_question_len, "max_seq_len": max_seq_len, "doc_stride": doc_stride}
         flow = {"on_error": on_error, "progress_bar": progress_bar, "max_answer_len": max_answer_len}
         writing = {
@@ -249,7 +251,7 @@ class ExtractiveQuestionAnsweringPipeline(Pipeline):
         if not (tokenised.spans >= 0).any():
             raise ValueError(f"the tokenizer finds no word in the context {asked.context!r:.80}; give one with words")
         windows = []
-        for kept in tokenised.windows(sizes.max_length, sizes.stride):
+        for kept in tokenised.windows(sizes.max_length, sizes.doc_stride):
             inputs = {name: values[kept] for name, values in tokenised.inputs.items()}
             cls_position = int(kept.searchsorted(tokenised.cls_position))
             windows.append(Window(inputs, WindowSlots(0, tokenised.spans[kept], cls_position)))

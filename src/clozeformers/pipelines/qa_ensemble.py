@@ -49,7 +49,12 @@ class ExtractiveQuestionAnsweringEnsemble:
             weights: as of the class.
             weighted: as of the class.
             **kwargs: of `transformers.pipeline`, such as `device`.
+
+        Raises:
+            TypeError: for one name in place of a list.
         """
+        if isinstance(models, str):
+            raise TypeError(f"models is the one name {models!r}; give a list of names, such as [{models!r}]")
         return cls([pipeline(_TASK, model=model, **kwargs) for model in models], weights, weighted)
 
     def __call__(self, inputs: Any = None, *, question: Any = None, context: Any = None, **kwargs: Any) -> Any:

@@ -73,5 +73,5 @@ def _rows_of(row_ids: Sequence[str], parts: Sequence[set[str]]) -> list[list[int
 def first_rows(rows: Dataset, limit: int | None) -> Dataset:
     """At most the first `limit` rows; a limit below 1 is a ValueError."""
     if limit is not None and limit < 1:
-        raise ValueError(f"a number of samples is {limit}; it must be at least 1")
+        raise ValueError(f"--max_..._samples is {limit}; a number of samples must be at least 1")
     return rows if limit is None else rows.select(range(min(limit, len(rows))))

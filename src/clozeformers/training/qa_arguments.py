@@ -24,12 +24,17 @@ class QAModelArguments:
         default=None,
         metadata={
             "help": "Word vectors of a new model: a file of GloVe or fastText, or encoder:NAME for the input "
-            "embeddings of an encoder. Without, they are learned."
+            "embeddings of an encoder. Without, they are learned. With a model that is there, the vectors that it was "
+            "trained with, to read the words of the corpora that it does not know."
         },
     )
     lowercase: bool = field(default=False, metadata={"help": "Look words up in lower case; right for uncased vectors."})
     min_frequency: int = field(
-        default=1, metadata={"help": "Rarer words are unknown, if vectors are learned; fixed ones cost nothing."}
+        default=2,
+        metadata={
+            "help": "Rarer words are unknown, if vectors are learned: from them the vector of unknown words is. "
+            "Fixed ones cost nothing."
+        },
     )
 
 
@@ -44,7 +49,13 @@ class QADataArguments:
     train_file: list[str] | None = field(default=None, metadata={"help": "SQuAD files to train on."})
     validation_file: str | None = field(default=None, metadata={"help": "SQuAD file to evaluate on while training."})
     test_file: list[str] | None = field(default=None, metadata={"help": "SQuAD files to score the trained model on."})
-    no_answer: bool = field(default=False, metadata={"help": "Questions may have no answer, as in SQuAD 2.0."})
+    no_answer: bool = field(
+        default=False,
+        metadata={
+            "help": "Questions may have no answer, as in SQuAD 2.0. The test files' answers are given at the threshold "
+            "that is best on the validation file."
+        },
+    )
     made_unanswerable: float = field(
         default=0.0, metadata={"help": "Share of the training questions to pair with another paragraph of the article."}
     )

@@ -17,7 +17,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 from ..data.question_simplification import simplify_questions
 from ..data.squad import check_squad_columns, load_squad
 from ..data.unanswerable import pair_unanswerable
-from ..data.word_vectors import read_word_vectors
+from ..data.word_vectors import extend_vocabulary, read_word_vectors
 from ..modeling.configuration_bidaf import BiDAFConfig
 from ..modeling.configuration_qanet import QANetConfig
 from ..modeling.configuration_word_reader import WordReaderConfig
@@ -135,6 +135,8 @@ def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: 
             )
         tokenizer = AutoTokenizer.from_pretrained(name, revision=model_args.revision)
         model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
+        if model_args.word_vectors is not None:
+            _read_more_words(model, tokenizer, model_args.word_vectors, corpora)
         if max_length is None and tokenizer.model_max_length >= _UNLIMITED:
             max_length = 384
     positions = getattr(model.config, "max_position_embeddings", None) or _UNLIMITED
@@ -149,11 +151,21 @@ def _refuse_options_of_new_models(model_args: QAModelArguments) -> None:
     """Raise a ValueError for options that a model that is there would silently not follow."""
     for spec in dataclasses.fields(QAModelArguments):
         given = getattr(model_args, spec.name)
-        if spec.name not in ("model_name_or_path", "revision") and given != spec.default:
+        if spec.name not in ("model_name_or_path", "revision", "word_vectors") and given != spec.default:
             raise ValueError(
                 f"--{spec.name} {given}: only a new model is built with it; leave it out, or give --model_type "
                 "in place of --model_name_or_path"
             )
+
+
+def _read_more_words(model: Any, tokenizer: Any, source: str, corpora: QACorpora) -> None:
+    """Give a model that is there the words of the corpora that it does not know."""
+    if not isinstance(tokenizer, WordCharTokenizer) or model.config.train_word_vectors:
+        raise ValueError(
+            f"--word_vectors {source}: {type(model).__name__} has no fixed word vectors to add to; leave it out"
+        )
+    added = extend_vocabulary(model, tokenizer, source, corpora.texts())
+    logger.info("%d words more are read, with their vectors in %s", added, source)
 
 
 def new_word_reader(model_args: QAModelArguments, corpora: QACorpora) -> tuple[Any, WordCharTokenizer]:
@@ -186,7 +198,7 @@ def new_word_reader(model_args: QAModelArguments, corpora: QACorpora) -> tuple[A
         model.set_word_vectors([vocabulary[word] for word in words], torch.from_numpy(vectors))
     if getattr(model.config, "word_features", False) and corpora.train is not None:
         contexts = list(dict.fromkeys(corpora.train["context"]))
-        ids = tokenizer(contexts, add_special_tokens=False)["input_ids"]
+        ids = tokenizer(contexts, add_special_tokens=False, verbose=False)["input_ids"]
         model.set_word_features(tokenizer.get_vocab(), ids)
     return model, tokenizer
 

@@ -51,7 +51,8 @@ class QuestionAnsweringTrainer(Trainer):
         args: `QATrainingArguments`.
         tokenizer: saved with the model.
         max_answer_length: most words or pieces of an answer.
-        no_answer: whether questions may have none; then answers give way to a no-answer score that is higher.
+        no_answer: whether questions may have none; then answers give way to a no-answer score that is higher by more
+            than `no_answer_threshold`, an attribute that is 0 until it is set.
         validation: what `evaluate` scores.
         **kwargs: other arguments of `Trainer`.
     """
@@ -81,6 +82,7 @@ class QuestionAnsweringTrainer(Trainer):
         )
         self.max_answer_length = max_answer_length
         self.no_answer = no_answer
+        self.no_answer_threshold = 0.0
         self.validation = validation
         self.nbest: dict[str, NBest] = {}
         self._scored = validation
@@ -213,7 +215,7 @@ class QuestionAnsweringTrainer(Trainer):
         rows, read, features = self._scored
         answers = predict_answers(read, features, *prediction.predictions, max_answer_length=self.max_answer_length)
         self.nbest = better_forms(answers, self.no_answer)
-        return question_answering_scores(rows, self.nbest, self.no_answer)
+        return question_answering_scores(rows, self.nbest, self.no_answer, self.no_answer_threshold)
 
 
 class _StepCallback(TrainerCallback):
@@ -261,19 +263,22 @@ def _best_score(found: NBest, no_answer: bool) -> float:
     return max([*scores, *([found["no_answer_score"]] if no_answer else [])], default=-math.inf)
 
 
-def question_answering_scores(rows: Dataset, nbest: Mapping[str, NBest], no_answer: bool) -> dict[str, float]:
+def question_answering_scores(
+    rows: Dataset, nbest: Mapping[str, NBest], no_answer: bool, no_answer_threshold: float = 0.0
+) -> dict[str, float]:
     """The official scores of a corpus.
 
     Args:
         rows: with the columns `id` and `answers`.
         nbest: as `predict_answers` returns it.
-        no_answer: score as SQuAD 2.0 does. Answers give way to a no-answer score that is higher; the `best_` values are
-            those of the best threshold, which is searched on the very questions that are scored.
+        no_answer: score as SQuAD 2.0 does. The `best_` values are those of the best threshold, which is searched on the
+            very questions that are scored.
+        no_answer_threshold: by how much a no-answer score must be higher than the best answer's to be preferred.
     """
     references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
     if not no_answer:
         return squad_scores(answer_texts(nbest), references, version_2=False)
-    scores = squad_scores(answer_texts(nbest, 0.0), references, version_2=True)
+    scores = squad_scores(answer_texts(nbest, no_answer_threshold), references, version_2=True)
     searched = squad_scores(
         answer_texts(nbest), references, version_2=True, no_answer_probabilities=no_answer_margins(nbest)
     )

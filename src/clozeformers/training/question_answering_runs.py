@@ -38,13 +38,12 @@ def run_extractive_qa(
         The scores of each test file, in percent.
     """
     set_up_logging(args)
-    if (
-        args.early_stopping_patience is not None
-        and data_args.validation_file is None
-        and data_args.dataset_name is None
-    ):
-        raise ValueError("early stopping needs --validation_file, or a --dataset_name with a validation split")
     corpora = load_qa_corpora(data_args, args.seed)
+    if corpora.validation is None and corpora.train is not None and args.eval_strategy != "no":
+        raise ValueError(
+            f"--eval_strategy {args.eval_strategy.value} needs --validation_file, or a --dataset_name with a "
+            "validation split; or give --eval_strategy no"
+        )
     output_dir = Path(str(args.output_dir))
     arguments = {**dataclasses.asdict(model_args), **dataclasses.asdict(data_args), **training_record(args)}
     result = run_once(
@@ -96,7 +95,7 @@ def train_and_score(
             tokenizer,
             max_length=tokenizer.model_max_length,
             max_question_length=data_args.max_question_length,
-            stride=data_args.doc_stride,
+            doc_stride=data_args.doc_stride,
             for_training=for_training,
             no_answer=data_args.no_answer,
         )
@@ -121,7 +120,10 @@ def train_and_score(
         trainer.save_metrics("train", metrics)
         trainer.save_state()
     if trainer.validation is not None:
-        trainer.save_metrics("eval", trainer.evaluate())
+        metrics = trainer.evaluate()
+        trainer.save_metrics("eval", metrics)
+        if data_args.no_answer:
+            trainer.no_answer_threshold = metrics["eval_best_f1_thresh"]
     scores = {}
     for name, rows in corpora.test.items():
         metrics = trainer.predict_questions(questions(rows, name))
@@ -129,7 +131,7 @@ def train_and_score(
         trainer.save_metrics(f"predict_{label}", metrics)
         scores[name] = official_scores(metrics)
         if trainer.is_world_process_zero():
-            threshold = 0.0 if data_args.no_answer else None
+            threshold = trainer.no_answer_threshold if data_args.no_answer else None
             write_json(answer_texts(trainer.nbest, threshold), Path(str(args.output_dir)) / f"predictions_{label}.json")
             write_json(trainer.nbest, Path(str(args.output_dir)) / f"nbest_predictions_{label}.json")
     return {
@@ -142,6 +144,7 @@ def train_and_score(
             "step": trainer.state.best_global_step,
             args.metric_for_best_model or "loss": trainer.state.best_metric,
         },
+        "no_answer_threshold": trainer.no_answer_threshold if data_args.no_answer else None,
         "features": reports,
         "minutes": (time.monotonic() - started) / 60,
         "parameters": sum(value.numel() for value in model.parameters() if value.requires_grad),
