@@ -293,11 +293,16 @@ def test_the_likelier_form_of_a_question_is_kept() -> None:
 
 
 def test_averages_are_not_dropped_silently(qa_script: Any, files: dict[str, Path], tmp_path: Path) -> None:
-    arguments = [*SMALL_BIDAF, "--train_file", str(files["train"]), "--save_steps", "2", "--output_dir", str(tmp_path)]
-    qa_script.main([*arguments, "--max_steps", "2", "--ema_decay", "0.9"])
-    (tmp_path / "run-results.json").unlink()
+    arguments = [*SMALL_BIDAF, "--train_file", str(files["train"]), "--save_steps", "2"]
+    qa_script.main([*arguments, "--max_steps", "2", "--ema_decay", "0.9", "--output_dir", str(tmp_path / "one")])
+    (tmp_path / "one" / "run-results.json").unlink()
+    with pytest.raises(ValueError, match="holds an interrupted run with other ema_decay, max_steps; give another"):
+        qa_script.main(
+            [*arguments, "--max_steps", "4", "--resume_from_checkpoint", "true", "--output_dir", str(tmp_path / "one")]
+        )
+    arguments += ["--resume_from_checkpoint", str(tmp_path / "one" / "checkpoint-2")]
     with pytest.raises(ValueError, match="give the --ema_decay"):
-        qa_script.main([*arguments, "--max_steps", "4", "--resume_from_checkpoint", "true"])
+        qa_script.main([*arguments, "--max_steps", "4", "--output_dir", str(tmp_path / "two")])
 
 
 def test_questions_without_answer(qa_script: Any, files: dict[str, Path], tmp_path: Path) -> None:

@@ -66,24 +66,31 @@ def run_once(
         train: does it, given the training arguments of the run.
 
     Raises:
-        ValueError: if the folder holds a finished run, and the command does not resume it or has other arguments.
+        ValueError: if the folder holds a finished run that the command does not resume, or the command resumes a run,
+            finished or not, with other arguments.
     """
-    done = folder / ("run-" + RESULTS_FILE)
-    if done.exists():
-        result: dict[str, Any] = read_json(done)
-        changed = sorted(key for key in arguments if result["arguments"].get(key) != arguments[key])
-        if str(args.resume_from_checkpoint).lower() != "true" or changed:
+    done, begun = folder / ("run-" + RESULTS_FILE), folder / "run-arguments.json"
+    resumes = str(args.resume_from_checkpoint).lower() == "true"
+    earlier = next((path for path in (done, begun) if path.exists()), None)
+    if earlier is not None and (earlier is done or resumes):
+        known = read_json(earlier)["arguments"]
+        changed = sorted(key for key in {**known, **arguments} if known.get(key) != arguments.get(key))
+        if changed or not resumes:
             raise ValueError(
-                f"{done} holds a finished run"
+                f"{folder} holds {'a finished' if earlier is done else 'an interrupted'} run"
                 + (f" with other {', '.join(changed)}" if changed else "")
                 + "; give another --output_dir, or --resume_from_checkpoint true to go on with the same arguments"
             )
+    if earlier is done:
+        result: dict[str, Any] = read_json(done)
         logger.info("%s is finished already: its results are read from %s", folder.name or "the run", done)
         return result
     run_args = copy.copy(args)
     run_args.output_dir, run_args.seed = str(folder), seed
     # Trainer would push checkpoints, before there is a card; `push_run` does it at the end.
     run_args.push_to_hub = False
+    if args.process_index == 0:
+        write_json({"arguments": dict(arguments)}, begun)
     result = train(run_args) | {"arguments": dict(arguments)}
     if args.process_index == 0:
         write_json(result, done)
