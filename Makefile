@@ -8,7 +8,7 @@ test test-min corpora: export OMP_NUM_THREADS := 1
 corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min corpora check bench build clean
+.PHONY: help demo test test-min corpora check bench build wordnet clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -22,8 +22,13 @@ test: $(VENV)/ready ## run the tests
 test-min: $(VENV_MIN)/ready ## run the tests with the lowest versions that pyproject.toml allows
 	$(VENV_MIN)/bin/python -m pytest $(PYTEST_OPTIONS)
 
+wordnet: $(VENV)/ready ## put WordNet where it is found: from the system's package, or downloaded
+	$(VENV)/bin/clozeformers wordnet install || { apt-get install -y --no-install-recommends wordnet-base \
+		wordnet-sense-index && $(VENV)/bin/clozeformers wordnet install; }
+
 corpora: $(VENV)/ready ## run the tests that read real corpora: make corpora CORPORA=folder
 	@test -d "$(CORPORA)" || { echo "make corpora CORPORA=folder: '$(CORPORA)' is no folder" >&2; exit 2; }
+	@$(MAKE) --no-print-directory wordnet || echo "no WordNet is to be had here: its tests are skipped" >&2
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -m corpora
 
 check: $(VENV)/ready ## lint, check the format, check the types
