@@ -67,8 +67,8 @@ def gather_query(hidden_states: Tensor, query_mask: Tensor, length: int) -> tupl
         The query ``[B, N, D]`` in text order, its mask ``[B, N]``, and the positions ``[B, N]`` it came from (-1 where
         the mask is False).
     """
-    # A stable sort brings the query's positions to the front and keeps their order. The padding before it makes the slice
-    # the same size for every M, so that an exported graph serves sequences shorter than the longest query too.
+    # A stable sort brings the query's positions to the front and keeps their order. The padding before it makes the
+    # slice the same size for every M, so that an exported graph serves sequences shorter than the longest query too.
     elsewhere = pad(~query_mask, (0, length), value=True)
     positions = torch.argsort(elsewhere.to(torch.uint8), dim=1, stable=True)[:, :length]
     mask = ~elsewhere.gather(1, positions)

@@ -68,7 +68,7 @@ class WordReaderConfig(PreTrainedConfig):
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As `PreTrainedConfig.from_dict`; code that a checkpoint brings is passed over where the library is imported."""
+        """As `PreTrainedConfig.from_dict`; a checkpoint's own code is passed over where the library is imported."""
         if "extractive-question-answering" in PIPELINE_REGISTRY.supported_tasks:
             # transformers prefers the pipeline that a checkpoint brings, and asks to trust it, over a registered one.
             config_dict = {key: config_dict[key] for key in config_dict if key not in ("auto_map", "custom_pipelines")}

@@ -1,4 +1,4 @@
-"""Attention between a context and a question, as in QANet, BiDAF and their variants; all keep the contract of `attention`.
+"""Attention between context and question, as in QANet, BiDAF and their variants; all keep the contract of `attention`.
 
 Shapes: B batch, M context length, N question length, D width of both.
 """
@@ -66,8 +66,8 @@ class BiDAFAttention(QueryContextAttention):
             dropout(context, self.dropout, self.training), dropout(query, self.dropout, self.training)
         )
         attended = masked_softmax(similarity, query_mask.unsqueeze(1)) @ query
-        # One more column, so that there is a maximum over no question, too. It is 0 there: all positions match alike, and
-        # no number that marks padding may be among the scores.
+        # One more column, so that there is a maximum over no question, too. It is 0 there: all positions match alike,
+        # and no number that marks padding may be among the scores.
         nothing = torch.finfo(similarity.dtype).min
         best = pad(similarity.masked_fill(~query_mask.unsqueeze(1), nothing), (0, 1), value=nothing).amax(2)
         best = best.masked_fill(~query_mask.any(1, keepdim=True), 0)
@@ -99,7 +99,7 @@ class TrilinearAttention(QueryContextAttention):
 
 
 class AdditiveSelfAttention(nn.Module):
-    """Each position's summary of its sequence, ``e[i, j] = V . tanh(W1 v_j + W2 v_i)`` (Deng & Huang, section 6.1.2)."""
+    """Each position's summary of its sequence, ``e[i, j] = V . tanh(W1 v_j + W2 v_i)`` (Deng & Huang, 6.1.2)."""
 
     def __init__(self, size: int, attention_size: int) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class AdditiveSelfAttention(nn.Module):
 
 
 class SelfAttention(QueryContextAttention):
-    """Dot attention, self-attention over what it gives, and a recurrent layer over both (Deng & Huang, section 6.1.2)."""
+    """Dot attention, self-attention over what it gives, and a recurrent layer over both (Deng & Huang, 6.1.2)."""
 
     def __init__(self, size: int, hidden_size: int, rnn: RecurrentKind, dropout: float = 0.0) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ class SelfAttention(QueryContextAttention):
 
 
 class CombinedAttention(QueryContextAttention):
-    """Self-attention and bi-directional attention flow side by side, through a recurrent layer (Deng & Huang, 6.1.3)."""
+    """Self-attention and bi-directional attention side by side, through a recurrent layer (Deng & Huang, 6.1.3)."""
 
     def __init__(self, size: int, hidden_size: int, rnn: RecurrentKind, dropout: float = 0.0) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """From words and their characters to vectors.
 
-What depends on a word alone, its vector, its characters, the highway network over both, is computed once a distinct word
-of the batch and then looked up: a batch of SQuAD has three to four times as many tokens as distinct words.
+What depends on a word alone, its vector, its characters, the highway network over both, is computed once a distinct
+word of the batch and then looked up: 32 questions of SQuAD with their contexts have 2.4 to 3.8 tokens a distinct word.
 
 Shapes: B batch, L length, W characters of a word, U distinct words, V vocabulary.
 """
@@ -42,7 +42,7 @@ def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
 class CharacterConvolution(nn.Module):
     """Characters of a word -> one vector: embedding, convolution, ReLU, maximum over the word (Kim, 2014).
 
-    Padding counts for nothing: the maximum is over the word's own characters, and a word without characters gives zeros.
+    Padding counts for nothing: the maximum is over the word's own characters; a word without characters gives zeros.
     """
 
     def __init__(

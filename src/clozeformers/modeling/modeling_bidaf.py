@@ -150,7 +150,7 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         return dropout(inputs, self.config.dropout, self.training)
 
     def rescore(self, start: Tensor, end: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Rescore the words' probabilities by those of the spans that they begin or end; the no-answer slot has but one span."""
+        """Rescore the words by the spans that they begin or end; the no-answer slot has but one span."""
         if self.config.span_rescoring == "none" or mask.size(1) < 2:
             return start, end
         start, end = (

@@ -99,7 +99,7 @@ class EncoderBlock(nn.Module):
 
 
 class EncoderStack(nn.Module):
-    """Blocks one after the other, under stochastic depth: layer l of L is skipped with chance ``layer_drop * l / L``."""
+    """Blocks one after the other, with stochastic depth: layer l of L is skipped with chance ``layer_drop * l / L``."""
 
     def __init__(self, config: QANetConfig, num_blocks: int, num_convolutions: int, kernel_size: int) -> None:
         super().__init__()

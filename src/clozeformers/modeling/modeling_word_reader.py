@@ -80,8 +80,8 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
         size = self.config.word_embedding_size
         if vectors.ndim != 2 or vectors.size(1) != size:
             raise ValueError(
-                f"the vectors have shape {tuple(vectors.shape)}, but this model's words have {size} dimensions; build it "
-                f"with word_embedding_size={vectors.size(-1)}"
+                f"the vectors have shape {tuple(vectors.shape)}, but this model's words have {size} dimensions; build "
+                f"it with word_embedding_size={vectors.size(-1)}"
             )
         weight = self.embeddings.word_vectors.weight
         weight[torch.as_tensor(list(word_ids), device=weight.device)] = vectors.to(weight)
@@ -136,8 +136,8 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
             **kwargs: none is read.
 
         Returns:
-            Start and end logits ``[B, L]``, the dtype's minimum outside ``[CLS]`` and context; with positions, the loss:
-            the mean of both cross-entropies.
+            Start and end logits ``[B, L]``, the dtype's minimum outside ``[CLS]`` and context; with positions, the
+            loss: the mean of both cross-entropies.
         """
         real = (input_ids != self.config.pad_token_id) if attention_mask is None else attention_mask.to(torch.bool)
         is_context, is_question = self._parts(input_ids, real, token_type_ids)
@@ -223,8 +223,7 @@ def span_loss(start: Tensor, end: Tensor, allowed: Tensor, start_positions: Tens
         A scalar; zero, not NaN, where every label is ignored.
     """
     total = start.new_zeros((), dtype=torch.float32)
-    for logits, positions in ((start, start_positions), (end, end_positions)):
-        positions = positions.view(-1)
+    for logits, positions in ((start, start_positions.view(-1)), (end, end_positions.view(-1))):
         inside = (positions >= 0) & (positions < allowed.size(1))
         inside &= allowed.gather(1, positions.clamp(0, allowed.size(1) - 1).unsqueeze(1)).squeeze(1)
         labels = positions.masked_fill(~inside, IGNORED)

@@ -1,4 +1,6 @@
-"""Orthogonal Attention (Khandelwal & Attar, "Orthogonal Attention: A Cloze-Style Approach to Negation Scope Resolution").
+"""Orthogonal Attention.
+
+Source: Khandelwal & Attar, "Orthogonal Attention: A Cloze-Style Approach to Negation Scope Resolution".
 
 One head, for a context C of m positions and a query Q of n positions::
 
@@ -30,7 +32,7 @@ from .attention import QueryContextAttention, gather_query, masked_softmax
 
 
 class FanInLinear(nn.Linear):
-    """A linear layer that keeps PyTorch's own initialisation, U(-1/sqrt(fan_in), 1/sqrt(fan_in)), inside any backbone."""
+    """A linear layer with PyTorch's own initialisation, U(-1/sqrt(fan_in), 1/sqrt(fan_in)), inside any backbone."""
 
     @property
     def fan_in(self) -> int:
@@ -81,7 +83,7 @@ class Alpha(nn.Module):
 
 
 class QueryWrittenMap(Alpha):
-    """``alpha(C, Q)[i, j] = ReLU(ReLU(C W0 + b0)[i] A_j + a_j)``, where the query position j writes ``A_j`` and ``a_j``."""
+    """``alpha(C, Q)[i, j] = ReLU(ReLU(C W0 + b0)[i] A_j + a_j)``, where query position j writes ``A_j``, ``a_j``."""
 
     def __init__(self, hidden_size: int, num_heads: int) -> None:
         super().__init__(hidden_size, num_heads)
@@ -102,7 +104,7 @@ class QueryWrittenMap(Alpha):
 
 
 class MultiplicationAlpha(QueryWrittenMap):
-    """Elementwise multiplication of context and query (OA-EM, OA-EMB; section 3.3.1): ``ReLU((c[i] * q[j]) W2 + b2)``."""
+    """Elementwise product of context and query (OA-EM, OA-EMB; section 3.3.1): ``ReLU((c[i] * q[j]) W2 + b2)``."""
 
     def __init__(self, hidden_size: int, num_heads: int) -> None:
         super().__init__(hidden_size, num_heads)
@@ -305,8 +307,9 @@ def check_sizes(hidden_size: int, num_heads: int, variant: str) -> None:
     square = [heads for heads in divisors if math.isqrt(hidden_size // heads) ** 2 == hidden_size // heads]
     if any(part.needs_square_head_size for part in VARIANTS[variant]) and num_heads not in square:
         raise ValueError(
-            f"{variant} convolves with sqrt(head size) filters, but {num_heads} heads over hidden size {hidden_size} give a "
-            f"head size of {hidden_size // num_heads}, which is not a perfect square; these numbers of heads would do: {square}"
+            f"{variant} convolves with sqrt(head size) filters, but {num_heads} heads over hidden size {hidden_size} "
+            f"give a head size of {hidden_size // num_heads}, which is not a perfect square; these numbers of heads "
+            f"would do: {square}"
         )
 
 

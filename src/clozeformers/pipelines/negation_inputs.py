@@ -45,8 +45,8 @@ def cues_of_input(
     Args:
         given: a string; or a mapping with `text` or `tokens` and, if they are known, `cues`: words (each occurrence is
             a cue), character spans ``(start, end)`` of the text, token numbers of the tokens, or a list of spans or
-            of token numbers for a cue in several parts. The text of tokens is the tokens joined by spaces. A corpus row,
-            with its `cue` of 0 and 1 a token, is read too.
+            of token numbers for a cue in several parts. The text of tokens is the tokens joined by spaces. A corpus
+            row, with its `cue` of 0 and 1 a token, is read too.
         reach: words to keep to each side of a cue, at least as many as a model can read.
         affixes: whether to find affix cues, where no cues are given.
         cue_detector: finds the cues in place of the lexicon; from a text to mappings with `start` and `end`, such as a
@@ -136,8 +136,8 @@ def _refuse_surrogates(text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"character {error.start} of the text, {text[error.start]!r}, is half of a surrogate pair and no character; "
-            'mend the text with text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
+            f"character {error.start} of the text, {text[error.start]!r}, is half of a surrogate pair and no "
+            'character; mend the text with text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
         ) from None
 
 

@@ -37,8 +37,8 @@ class NegationScopePipeline(Pipeline):
       "score": 0.97}]
     ```
 
-    Every `text` is `input[start:end]`, whatever the white space. The parts of a cue in several parts (*neither ... nor*)
-    are listed under `"parts"` of `"cue"`, whose own span runs from the first to the last. `score` is the mean
+    Every `text` is `input[start:end]`, whatever the white space. The parts of a cue in several parts (*neither ...
+    nor*) are listed under `"parts"` of `"cue"`, whose own span runs from the first to the last. `score` is the mean
     probability of the words in the scope or, where it is empty, of all words to be out of it.
 
     Inputs: a string; a mapping with `text` or `tokens` and, if known, `cues` (words, character spans or token numbers);
@@ -129,6 +129,7 @@ class NegationScopePipeline(Pipeline):
         batch_size: int,
         reading: Mapping[str, Any],
         writing: Mapping[str, Any],
+        *,
         on_error: str = "raise",
         progress_bar: bool = False,
     ) -> Iterator[Any]:
@@ -245,12 +246,12 @@ def _without_cue(word: Span, parts: Sequence[Span]) -> Iterator[tuple[int, int, 
     """Cut a word where the cue's parts begin and end; the last entry says whether the piece is the cue's."""
     position, stop = word
     for start, end in parts:
-        start, end = max(start, position), min(end, stop)
-        if start < end:
-            if position < start:
-                yield position, start, False
-            yield start, end, True
-            position = end
+        first, last = max(start, position), min(end, stop)
+        if first < last:
+            if position < first:
+                yield position, first, False
+            yield first, last, True
+            position = last
     if position < stop:
         yield position, stop, False
 
