@@ -146,3 +146,30 @@ def tiny_cloze(kind: str, **arguments: Any) -> AbstractClozePipeline:
     *_, weight, _ = model.parameters()
     weight.data *= 20  # small models hardly tell options apart
     return AbstractClozePipeline(model=model, tokenizer=tokenizer, task="abstract-cloze", device="cpu", **arguments)
+
+
+def tiny_wn_duma(model_class: Any, **fields: Any) -> AbstractClozePipeline:
+    """A pipeline around one of our models of random weights, the same at every call."""
+    backbone = model_class.config_class.backbone_model_type
+    tokenizer = TOKENIZERS[backbone.removesuffix("-v2")]()
+    sizes: dict[str, Any] = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
+    if backbone == "xlnet":
+        sizes = {"d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 16}
+    names = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
+    config = model_class.config_class(
+        vocab_size=len(tokenizer),
+        num_co_attention_heads=2,
+        co_attention_head_size=8,
+        initializer_range=0.5,
+        **{name: getattr(tokenizer, name) for name in names},
+        **sizes,
+        **fields,
+    )
+    torch.manual_seed(0)
+    model = model_class(config).eval()
+    return AbstractClozePipeline(model=model, tokenizer=tokenizer, task="abstract-cloze", device="cpu")

@@ -23,8 +23,19 @@ from transformers import (
 
 from clozeformers.data.cloze_collator import ClozeCollator
 from clozeformers.data.cloze_features import cloze_features
+from clozeformers.modeling.modeling_wn_duma import WN_DUMA_MODELS
 from clozeformers.pipelines.abstract_cloze import AbstractClozePipeline
-from tests.cloze_models import ARTICLE, MODELS, OPTIONS, QUESTION, FakeReader, bert_tokenizer, cloze_rows, tiny_cloze
+from tests.cloze_models import (
+    ARTICLE,
+    MODELS,
+    OPTIONS,
+    QUESTION,
+    FakeReader,
+    bert_tokenizer,
+    cloze_rows,
+    tiny_cloze,
+    tiny_wn_duma,
+)
 
 PIPELINES = {kind: tiny_cloze(kind) for kind in MODELS}
 ASKED = {"article": ARTICLE, "question": QUESTION, "options": OPTIONS}
@@ -125,12 +136,15 @@ def test_the_question_alone() -> None:
 def test_what_the_config_says_is_the_default() -> None:
     cloze = tiny_cloze("bert")
     with_reader = cloze(ASKED, option_reader=FakeReader(), max_option_length=30, use_article=False)
-    cloze.model.config.update({"use_definitions": True, "use_article": False, "max_option_length": 30})
+    fields = {"use_definitions": True, "use_article": False, "max_option_length": 30, "max_pieces": 96}
+    cloze.model.config.update(fields)
     cloze._wordnet_reader = FakeReader()
     assert cloze(ASKED) == with_reader
     assert not same(cloze(ASKED, use_article=True), with_reader)
     cloze.model.config.max_option_length = 500  # more than there are positions
     assert len(cloze(ASKED | {"article": ARTICLE * 20}, use_article=True)) == 3
+    cloze.tokenizer.model_max_length = 10  # of another task
+    assert cloze(ASKED, max_option_length=30) == with_reader
 
 
 def test_saved_and_loaded_again_gives_the_same(cloze: AbstractClozePipeline, tmp_path: Path) -> None:
@@ -139,6 +153,26 @@ def test_saved_and_loaded_again_gives_the_same(cloze: AbstractClozePipeline, tmp
     model = AutoModelForMultipleChoice.from_pretrained(tmp_path)
     again = AbstractClozePipeline(model=model, tokenizer=AutoTokenizer.from_pretrained(tmp_path))
     assert same(again(MANY), cloze(MANY))
+
+
+@pytest.mark.parametrize("model_class", WN_DUMA_MODELS)
+@pytest.mark.parametrize("layers", [0, 1])
+def test_our_models_are_read_as_they_are_trained(model_class: Any, layers: int) -> None:
+    """A batch of questions with two to four options, on the one side; each question by itself, on the other."""
+    cloze = tiny_wn_duma(model_class, num_co_attention_layers=layers)
+    asked = [ASKED | {"options": [*OPTIONS, "mat"][:count], "article": ARTICLE * count} for count in (3, 2, 4)]
+    reader = FakeReader(happy=9)
+    features = cloze_features(cloze_rows(*asked), cloze.tokenizer, max_length=90, option_reader=reader)[0]
+    with torch.no_grad():
+        logits = cloze.model(**ClozeCollator(cloze.tokenizer)(list(features))).logits
+    for given, expected in zip(asked, logits.softmax(-1).tolist(), strict=True):
+        found = cloze(given, option_reader=reader, max_option_length=90)
+        assert [option["score"] for option in found] == [
+            pytest.approx(expected[option["index"]], abs=1e-5) for option in found
+        ]
+    assert same(cloze(asked, batch_size=4, use_definitions=False), [cloze(one, use_definitions=False) for one in asked])
+    alone = cloze(ASKED, use_article=False, use_definitions=False)
+    assert not same(alone, cloze(ASKED, use_definitions=False))
 
 
 # ------------------------------------------------------------------------------------------------- collections, batches

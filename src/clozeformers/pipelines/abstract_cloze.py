@@ -202,9 +202,13 @@ class AbstractClozePipeline(Pipeline):
         return self._wordnet_reader
 
     def _max_length(self, given: int | None) -> int:
+        """Check the longest input, or find out what it is by default."""
+        trained = getattr(self.model.config, "max_option_length", None)
         limit = readable_length(self.model, self.tokenizer)
-        trained = getattr(self.model.config, "max_option_length", _DEFAULT_MAX_LENGTH)
-        max_length = given if given is not None else min(limit, trained)
+        if trained is not None:
+            # What our models were trained to read, they read: the limit in a tokenizer is often that of another task.
+            limit = self.model.config.max_pieces or max(limit, trained)
+        max_length = given if given is not None else min(limit, trained or _DEFAULT_MAX_LENGTH)
         check_max_length(max_length, self.layout)
         if max_length > limit:
             raise ValueError(f"max_option_length is {max_length}; the model and its tokenizer read at most {limit}")
