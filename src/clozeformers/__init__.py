@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 from .hub import push_to_hub, save_with_code
-from .modeling.auto import AutoModelForNegationScope
+from .modeling.auto import AutoModelForAbstractCloze, AutoModelForNegationScope
 from .modeling.configuration_bidaf import BiDAFConfig
 from .modeling.configuration_negation_scope import (
     AlbertNegationScopeOAConfig,
@@ -22,6 +22,14 @@ from .modeling.configuration_negation_scope import (
     XLNetNegationScopeOAConfig,
 )
 from .modeling.configuration_qanet import QANetConfig
+from .modeling.configuration_wn_duma import (
+    AlbertWNDumaConfig,
+    BertWNDumaConfig,
+    DebertaV2WNDumaConfig,
+    ModernBertWNDumaConfig,
+    RobertaWNDumaConfig,
+    XLNetWNDumaConfig,
+)
 from .modeling.modeling_bidaf import BiDAFForQuestionAnswering
 from .modeling.modeling_negation_scope import (
     AlbertForNegationScopeOA,
@@ -32,6 +40,14 @@ from .modeling.modeling_negation_scope import (
     XLNetForNegationScopeOA,
 )
 from .modeling.modeling_qanet import QANetForQuestionAnswering
+from .modeling.modeling_wn_duma import (
+    AlbertWithWNDuma,
+    BertWithWNDuma,
+    DebertaV2WithWNDuma,
+    ModernBertWithWNDuma,
+    RobertaWithWNDuma,
+    XLNetWithWNDuma,
+)
 from .modeling.orthogonal_attention import OrthogonalAttention, register_variant
 from .modeling.tokenization_word_char import WordCharTokenizer
 from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
@@ -41,25 +57,38 @@ from .registry import register
 __all__ = [
     "AlbertForNegationScopeOA",
     "AlbertNegationScopeOAConfig",
+    "AlbertWNDumaConfig",
+    "AlbertWithWNDuma",
+    "AutoModelForAbstractCloze",
     "AutoModelForNegationScope",
     "BertForNegationScopeOA",
     "BertNegationScopeOAConfig",
+    "BertWNDumaConfig",
+    "BertWithWNDuma",
     "BiDAFConfig",
     "BiDAFForQuestionAnswering",
     "DebertaV2ForNegationScopeOA",
     "DebertaV2NegationScopeOAConfig",
+    "DebertaV2WNDumaConfig",
+    "DebertaV2WithWNDuma",
     "ExtractiveQuestionAnsweringPipeline",
     "ModernBertForNegationScopeOA",
     "ModernBertNegationScopeOAConfig",
+    "ModernBertWNDumaConfig",
+    "ModernBertWithWNDuma",
     "NegationScopePipeline",
     "OrthogonalAttention",
     "QANetConfig",
     "QANetForQuestionAnswering",
     "RobertaForNegationScopeOA",
     "RobertaNegationScopeOAConfig",
+    "RobertaWNDumaConfig",
+    "RobertaWithWNDuma",
     "WordCharTokenizer",
     "XLNetForNegationScopeOA",
     "XLNetNegationScopeOAConfig",
+    "XLNetWNDumaConfig",
+    "XLNetWithWNDuma",
     "push_to_hub",
     "register_variant",
     "save_with_code",

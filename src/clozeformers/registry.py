@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transformers import (
     AutoConfig,
+    AutoModelForMultipleChoice,
     AutoModelForQuestionAnswering,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -15,6 +16,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from .modeling.modeling_bidaf import BiDAFForQuestionAnswering
 from .modeling.modeling_negation_scope import NEGATION_SCOPE_MODELS
 from .modeling.modeling_qanet import QANetForQuestionAnswering
+from .modeling.modeling_wn_duma import WN_DUMA_MODELS
 from .modeling.tokenization_word_char import WordCharTokenizer
 from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
@@ -22,11 +24,15 @@ from .pipelines.negation_scope import NegationScopePipeline
 
 def register() -> None:
     """Register configs, models, tokenizers and pipelines; doing it twice is harmless."""
-    for model in NEGATION_SCOPE_MODELS:
-        config = model.config_class
-        AutoConfig.register(config.model_type, config, exist_ok=True)
-        AutoModelForTokenClassification.register(config, model, exist_ok=True)
-        AutoTokenizer.register(config, TOKENIZER_MAPPING[CONFIG_MAPPING[config.backbone_model_type]], exist_ok=True)
+    for models, auto_class in (
+        (NEGATION_SCOPE_MODELS, AutoModelForTokenClassification),
+        (WN_DUMA_MODELS, AutoModelForMultipleChoice),
+    ):
+        for model in models:
+            config = model.config_class
+            AutoConfig.register(config.model_type, config, exist_ok=True)
+            auto_class.register(config, model, exist_ok=True)
+            AutoTokenizer.register(config, TOKENIZER_MAPPING[CONFIG_MAPPING[config.backbone_model_type]], exist_ok=True)
     for reader in (QANetForQuestionAnswering, BiDAFForQuestionAnswering):
         AutoConfig.register(reader.config_class.model_type, reader.config_class, exist_ok=True)
         AutoModelForQuestionAnswering.register(reader.config_class, reader, exist_ok=True)

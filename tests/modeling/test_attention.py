@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from clozeformers.modeling.attention import QueryContextAttention, gather_query, masked_softmax
+from clozeformers.modeling.co_attention import MultiHeadAttention
 from clozeformers.modeling.context_query_attention import ATTENTIONS, build_attention
 from clozeformers.modeling.orthogonal_attention import VARIANTS
 
 SIZE = 8
 MECHANISMS: dict[str, Callable[[], QueryContextAttention]] = {
     name: lambda name=name: build_attention(name, SIZE, num_heads=2, hidden_size=3) for name in [*VARIANTS, *ATTENTIONS]
-}
+} | {"multi-head": lambda: MultiHeadAttention(SIZE, num_heads=2, head_size=3)}
 every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 few = settings(max_examples=20, deadline=None)
 

@@ -15,15 +15,15 @@ from transformers import (
     RobertaConfig,
     XLNetConfig,
 )
-from transformers.pipelines import PIPELINE_REGISTRY
 
+from .configuration_backbone import BackboneConfigMixin
 from .orthogonal_attention import check_sizes
 
 SCOPE_LABELS = {0: "out-of-scope", 1: "in-scope"}
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class NegationScopeConfigMixin:
+class NegationScopeConfigMixin(BackboneConfigMixin):
     """The fields that the head adds to a backbone's config.
 
     Args:
@@ -44,7 +44,8 @@ class NegationScopeConfigMixin:
     max_cue_length: int = 16
     cue_token: str | None = None
 
-    backbone_model_type: ClassVar[str]
+    auto_model: ClassVar[str] = "AutoModelForNegationScope"
+    pipeline_task: ClassVar[str] = "negation-scope"
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Name the two labels, unless the checkpoint names its own."""
@@ -59,14 +60,6 @@ class NegationScopeConfigMixin:
     def is_baseline(self) -> bool:
         """Whether there is no block, only a linear layer on the backbone."""
         return self.attention_variant is None or self.num_attention_blocks == 0
-
-    @property
-    def max_pieces(self) -> int | None:
-        """Most word pieces that the encoder's positions allow; None where they are relative."""
-        positions: int = getattr(self, "max_position_embeddings", None) or -1
-        # RoBERTa's positions begin after the padding index.
-        offset = self.pad_token_id + 1 if self.backbone_model_type == "roberta" else 0  # type: ignore[attr-defined]
-        return positions - offset if positions > 0 else None
 
     @property
     def block_heads(self) -> int:
@@ -87,32 +80,6 @@ class NegationScopeConfigMixin:
             raise ValueError(f"max_cue_length is {self.max_cue_length}; a cue has at least one word piece")
         if not self.is_baseline:
             check_sizes(self.hidden_size, self.block_heads, self.attention_variant)  # type: ignore[attr-defined, arg-type]
-
-    @classmethod
-    def get_config_dict(cls, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Read a config; a plain backbone's is taken for ours, as loading pretrained weights into a model means."""
-        config, unused = super().get_config_dict(*args, **kwargs)  # type: ignore[misc]
-        given = config.get("model_type")
-        if given not in (None, cls.backbone_model_type, cls.model_type):  # type: ignore[attr-defined]
-            raise ValueError(
-                f"this is a checkpoint of type {given!r}, not {cls.backbone_model_type!r}; "
-                "AutoModelForNegationScope.from_pretrained(...) picks the class that fits"
-            )
-        if given == cls.backbone_model_type:
-            config["model_type"] = cls.model_type  # type: ignore[attr-defined]
-            # Labels of another task are not the new head's.
-            config = {key: value for key, value in config.items() if key not in ("id2label", "label2id", "num_labels")}
-        return config, unused
-
-    @classmethod
-    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As `PreTrainedConfig.from_dict`, but our fields are set before the config is validated, not after."""
-        ours = {name: kwargs[name] for name in NegationScopeConfigMixin.__dataclass_fields__ if name in kwargs}
-        rest = {name: value for name, value in kwargs.items() if name not in ours}
-        if "negation-scope" in PIPELINE_REGISTRY.supported_tasks:
-            # transformers prefers the pipeline that a checkpoint brings, and asks to trust it, over a registered one.
-            config_dict = {key: config_dict[key] for key in config_dict if key not in ("auto_map", "custom_pipelines")}
-        return super().from_dict(config_dict | ours, **rest)  # type: ignore[misc]
 
 
 @strict

@@ -6,33 +6,26 @@ Source: Khandelwal & Attar, "Orthogonal Attention: A Cloze-Style Approach to Neg
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, nll_loss, pad
-from transformers import (
-    AlbertModel,
-    AlbertPreTrainedModel,
-    BertModel,
-    BertPreTrainedModel,
-    DebertaV2Model,
-    DebertaV2PreTrainedModel,
-    ModernBertModel,
-    ModernBertPreTrainedModel,
-    PreTrainedModel,
-    RobertaModel,
-    RobertaPreTrainedModel,
-    XLNetModel,
-    XLNetPreTrainedModel,
-)
 from transformers import initialization as init
-from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import TokenClassifierOutput
-from transformers.models.albert.modeling_albert import AlbertLayer
-from transformers.models.xlnet.modeling_xlnet import XLNetLayer
 from transformers.utils import can_return_tuple
 
+from .backbones import (
+    AlbertBackbone,
+    BackboneMixin,
+    BertBackbone,
+    DebertaV2Backbone,
+    ModernBertBackbone,
+    RobertaBackbone,
+    XLNetBackbone,
+    as_mask,
+    values_are_known,
+)
 from .configuration_negation_scope import (
     AlbertNegationScopeOAConfig,
     BertNegationScopeOAConfig,
@@ -62,13 +55,9 @@ class NegationScopeOutput(TokenClassifierOutput):
     cue_positions: Tensor | None = None
 
 
-class NegationScopeMixin(PreTrainedModel):
-    """The head, over any encoder whose `PreTrainedModel` a subclass names as its second base."""
+class NegationScopeMixin(BackboneMixin):
+    """The head, over any encoder that a subclass names as its second base; no pooler, since every word is labelled."""
 
-    backbone_class: ClassVar[type[PreTrainedModel]]
-    backbone_reads_token_types: ClassVar[bool] = True
-    backbone_kwargs: ClassVar[dict[str, Any]] = {}
-    supports_gradient_checkpointing = True
     # The loss is a sum over words divided by their number in the whole (accumulated, distributed) batch.
     accepts_loss_kwargs = True
 
@@ -89,10 +78,6 @@ class NegationScopeMixin(PreTrainedModel):
         # Not `classifier`: a backbone fine-tuned for another task would bring weights of that name.
         self.scope_classifier = nn.Linear(config.hidden_size, config.num_labels)
         self.post_init()
-
-    def build_backbone(self, config: Any) -> PreTrainedModel:
-        """Build the encoder; no pooler, since every word is labelled."""
-        return self.backbone_class(config, add_pooling_layer=False)
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -143,23 +128,21 @@ class NegationScopeMixin(PreTrainedModel):
         """
         if output_attentions is None:
             output_attentions = self.config.output_attentions
-        if self.backbone_reads_token_types:
-            kwargs["token_type_ids"] = token_type_ids
-        encoded = self.base_model(
+        encoded = self.encode(
             input_ids=input_ids,
             attention_mask=attention_mask,
+            token_type_ids=token_type_ids,
             inputs_embeds=inputs_embeds,
             output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
-            return_dict=True,
-            **self.backbone_kwargs,
             **kwargs,
         )
         hidden_states = encoded.last_hidden_state
         weights, cue_positions = None, None
         if self.attention_stack is not None:
-            context_mask = _as_mask(attention_mask, hidden_states, default=True)
-            query_mask = _as_mask(cue_mask, hidden_states, default=False) & context_mask
+            shape, device = hidden_states.shape[:2], hidden_states.device
+            context_mask = as_mask(attention_mask, shape, device, default=True)
+            query_mask = as_mask(cue_mask, shape, device, default=False) & context_mask
             read, weights, cue_positions = self.attention_stack(
                 self.dropout(hidden_states), context_mask, query_mask, self._query_length(query_mask)
             )
@@ -178,7 +161,7 @@ class NegationScopeMixin(PreTrainedModel):
     def _query_length(self, query_mask: Tensor) -> int:
         """Positions to reserve for the cue: as many as the batch needs, or, in compiled code, as the config allows."""
         limit: int = self.config.max_cue_length
-        if torch.compiler.is_compiling() or query_mask.is_meta:
+        if not values_are_known(query_mask):
             return limit
         longest = int(query_mask.sum(1).max()) if query_mask.numel() else 0
         if longest > limit:
@@ -187,14 +170,6 @@ class NegationScopeMixin(PreTrainedModel):
                 f"the cue's own pieces only, or raise the limit with model.config.max_cue_length = {longest}"
             )
         return max(longest, 1)
-
-
-def _as_mask(mask: Tensor | None, hidden_states: Tensor, default: bool) -> Tensor:
-    if mask is None:
-        return torch.full(hidden_states.shape[:2], default, dtype=torch.bool, device=hidden_states.device)
-    if mask.shape != hidden_states.shape[:2]:
-        raise ValueError(f"a mask has shape {tuple(mask.shape)}; the input's is {tuple(hidden_states.shape[:2])}")
-    return mask.to(torch.bool)
 
 
 def word_loss(
@@ -226,15 +201,7 @@ def word_loss(
     return total / num_items_in_batch
 
 
-class CheckpointedXLNetLayer(GradientCheckpointingLayer, XLNetLayer):
-    """XLNet's layer with gradient checkpointing, which transformers' own lacks."""
-
-
-class CheckpointedAlbertLayer(GradientCheckpointingLayer, AlbertLayer):
-    """ALBERT's layer with gradient checkpointing, which transformers' own lacks."""
-
-
-class XLNetForNegationScopeOA(NegationScopeMixin, XLNetPreTrainedModel):
+class XLNetForNegationScopeOA(NegationScopeMixin, XLNetBackbone):
     """XLNet with Orthogonal Attention: the model of the paper.
 
     `XLNetForNegationScopeOA.from_pretrained("xlnet/xlnet-base-cased", attention_variant="OA-CA")` loads the backbone
@@ -243,71 +210,41 @@ class XLNetForNegationScopeOA(NegationScopeMixin, XLNetPreTrainedModel):
 
     config_class = XLNetNegationScopeOAConfig
     config: XLNetNegationScopeOAConfig
-    backbone_class = XLNetModel
-    backbone_kwargs: ClassVar[dict[str, Any]] = {"use_mems": False}  # memories are for running text
-
-    def build_backbone(self, config: XLNetNegationScopeOAConfig) -> XLNetModel:
-        """Build XLNet with layers that can be checkpointed."""
-        backbone = XLNetModel(config)
-        backbone.layer = nn.ModuleList(CheckpointedXLNetLayer(config) for _ in range(config.n_layer))
-        # XLNet makes some of its parameters in float32 whatever the type that `from_pretrained(dtype=...)` asks for.
-        return backbone.to(torch.get_default_dtype())
 
 
-class BertForNegationScopeOA(NegationScopeMixin, BertPreTrainedModel):
+class BertForNegationScopeOA(NegationScopeMixin, BertBackbone):
     """BERT with Orthogonal Attention."""
 
     config_class = BertNegationScopeOAConfig
     config: BertNegationScopeOAConfig
-    backbone_class = BertModel
 
 
-class RobertaForNegationScopeOA(NegationScopeMixin, RobertaPreTrainedModel):
+class RobertaForNegationScopeOA(NegationScopeMixin, RobertaBackbone):
     """RoBERTa with Orthogonal Attention."""
 
     config_class = RobertaNegationScopeOAConfig
     config: RobertaNegationScopeOAConfig
-    backbone_class = RobertaModel
 
 
-class AlbertForNegationScopeOA(NegationScopeMixin, AlbertPreTrainedModel):
+class AlbertForNegationScopeOA(NegationScopeMixin, AlbertBackbone):
     """ALBERT with Orthogonal Attention."""
 
     config_class = AlbertNegationScopeOAConfig
     config: AlbertNegationScopeOAConfig
-    backbone_class = AlbertModel
-
-    def build_backbone(self, config: AlbertNegationScopeOAConfig) -> AlbertModel:
-        """Build ALBERT with layers that can be checkpointed."""
-        backbone = AlbertModel(config, add_pooling_layer=False)
-        for group in backbone.encoder.albert_layer_groups:
-            group.albert_layers = nn.ModuleList(CheckpointedAlbertLayer(config) for _ in range(config.inner_group_num))
-        return backbone
 
 
-class DebertaV2ForNegationScopeOA(NegationScopeMixin, DebertaV2PreTrainedModel):
+class DebertaV2ForNegationScopeOA(NegationScopeMixin, DebertaV2Backbone):
     """DeBERTa v2 and v3 with Orthogonal Attention."""
 
     config_class = DebertaV2NegationScopeOAConfig
     config: DebertaV2NegationScopeOAConfig
-    backbone_class = DebertaV2Model
-
-    def build_backbone(self, config: DebertaV2NegationScopeOAConfig) -> DebertaV2Model:
-        """Build DeBERTa, which has no pooler to leave out."""
-        return DebertaV2Model(config)
 
 
-class ModernBertForNegationScopeOA(NegationScopeMixin, ModernBertPreTrainedModel):
+class ModernBertForNegationScopeOA(NegationScopeMixin, ModernBertBackbone):
     """ModernBERT with Orthogonal Attention."""
 
     config_class = ModernBertNegationScopeOAConfig
     config: ModernBertNegationScopeOAConfig
-    backbone_class = ModernBertModel
-    backbone_reads_token_types = False
-
-    def build_backbone(self, config: ModernBertNegationScopeOAConfig) -> ModernBertModel:
-        """Build ModernBERT, which has no pooler to leave out."""
-        return ModernBertModel(config)
 
 
 NEGATION_SCOPE_MODELS: tuple[type[NegationScopeMixin], ...] = (
