@@ -239,13 +239,14 @@ def test_what_is_read(name: str) -> None:
 @every_head
 def test_work_is_spent_on_options_only(name: str, head: dict[str, Any]) -> None:
     model, given = build(name, **head), inputs(name)
-    rows = []
+    masks: list[Tensor] = []
     model.base_model.register_forward_pre_hook(
-        lambda _, args, kwargs: rows.append(len(kwargs["input_ids"])), with_kwargs=True
+        lambda _, args, kwargs: masks.append(kwargs["attention_mask"]), with_kwargs=True
     )
     model(**given)
     model(**given, output_hidden_states=True)
-    assert rows == [5, 6]
+    assert [len(mask) for mask in masks] == [5, 6]
+    assert masks[1].any(1).all(), "what only pads the batch reads itself"
 
 
 @every_backbone
