@@ -50,11 +50,13 @@ from .modeling.modeling_wn_duma import (
 )
 from .modeling.orthogonal_attention import OrthogonalAttention, register_variant
 from .modeling.tokenization_word_char import WordCharTokenizer
+from .pipelines.abstract_cloze import AbstractClozePipeline
 from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
 from .registry import register
 
 __all__ = [
+    "AbstractClozePipeline",
     "AlbertForNegationScopeOA",
     "AlbertNegationScopeOAConfig",
     "AlbertWNDumaConfig",

@@ -20,9 +20,11 @@ from transformers.utils import CONFIG_NAME
 
 from .hub_export import PACKAGE, flat_name, write_sources
 from .modeling.modeling_negation_scope import NegationScopeMixin
+from .modeling.modeling_wn_duma import WNDumaMixin
 from .modeling.modeling_word_reader import WordReaderForQuestionAnswering
 from .modeling.orthogonal_attention import VARIANTS
 from .modeling.tokenization_word_char import WordCharTokenizer
+from .pipelines.abstract_cloze import AbstractClozePipeline
 from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
 
@@ -47,6 +49,7 @@ _KINDS = (
         "extractive-question-answering",
         ExtractiveQuestionAnsweringPipeline,
     ),
+    _Kind(WNDumaMixin, "AutoModelForMultipleChoice", "abstract-cloze", AbstractClozePipeline),
 )
 
 
@@ -55,8 +58,9 @@ def save_with_code(
 ) -> list[Path]:
     """Save a model so that it loads without this library.
 
-    The folder then serves `AutoConfig`, the model's auto class (`AutoModelForTokenClassification` or
-    `AutoModelForQuestionAnswering`), `AutoTokenizer` and the task's `pipeline`, each with `trust_remote_code=True`.
+    The folder then serves `AutoConfig`, the model's auto class (`AutoModelForTokenClassification`,
+    `AutoModelForQuestionAnswering` or `AutoModelForMultipleChoice`), `AutoTokenizer` and the task's `pipeline`, each
+    with `trust_remote_code=True`.
 
     Args:
         model_or_pipeline: one of the library's models, or a pipeline around one.
@@ -158,8 +162,8 @@ def _parts(model_or_pipeline: Any, tokenizer: Any) -> tuple[PreTrainedModel, Any
     if not isinstance(model, tuple(kind.model_class for kind in _KINDS)):
         raise TypeError(
             f"{type(model).__name__} is no model of {PACKAGE}; load one with "
-            "AutoModelForNegationScope.from_pretrained(...) or AutoModelForQuestionAnswering.from_pretrained(...), "
-            "without trust_remote_code"
+            "AutoModelForNegationScope, AutoModelForAbstractCloze or AutoModelForQuestionAnswering and their "
+            "from_pretrained(...), without trust_remote_code"
         )
     _refuse_foreign_code(model)
     return model, tokenizer
@@ -168,7 +172,7 @@ def _parts(model_or_pipeline: Any, tokenizer: Any) -> tuple[PreTrainedModel, Any
 def _refuse_foreign_code(model: PreTrainedModel) -> None:
     """Raise a ValueError if the model needs classes that other packages define."""
     classes: list[type] = [type(model), type(model.config)]
-    variant = model.config.attention if _kind(model).task != "negation-scope" else model.config.attention_variant
+    variant = getattr(model.config, "attention_variant", getattr(model.config, "attention", None))
     if variant in VARIANTS and not getattr(model.config, "is_baseline", False):
         classes += VARIANTS[variant]
     foreign = [

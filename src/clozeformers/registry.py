@@ -18,6 +18,7 @@ from .modeling.modeling_negation_scope import NEGATION_SCOPE_MODELS
 from .modeling.modeling_qanet import QANetForQuestionAnswering
 from .modeling.modeling_wn_duma import WN_DUMA_MODELS
 from .modeling.tokenization_word_char import WordCharTokenizer
+from .pipelines.abstract_cloze import AbstractClozePipeline
 from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
 
@@ -39,6 +40,7 @@ def register() -> None:
         AutoTokenizer.register(reader.config_class, WordCharTokenizer, exist_ok=True)
     for task, pipeline, auto_model in (
         ("negation-scope", NegationScopePipeline, AutoModelForTokenClassification),
+        ("abstract-cloze", AbstractClozePipeline, AutoModelForMultipleChoice),
         ("extractive-question-answering", ExtractiveQuestionAnsweringPipeline, AutoModelForQuestionAnswering),
     ):
         if task not in PIPELINE_REGISTRY.supported_tasks:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from clozeformers.data.bioscope import read_bioscope
-from clozeformers.data.schema import CorpusError, NegationRow, sentence_id
+from clozeformers.data.corpus_error import CorpusError
+from clozeformers.data.schema import NegationRow, sentence_id
 
 HEAD = (
     '<?xml version="1.0" encoding="utf-8"?>\n'

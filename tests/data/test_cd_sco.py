@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clozeformers.data.cd_sco import CdScoNegation, read_cd_sco, read_sentences, write_cd_sco
-from clozeformers.data.schema import CorpusError
+from clozeformers.data.corpus_error import CorpusError
 from clozeformers.metrics.sem_star_scope import score_files
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clozeformers.data.corpus_error import CorpusError
 from clozeformers.data.negation_jsonl import RIGHT_LINE, read_negation_jsonl, write_negation_jsonl
-from clozeformers.data.schema import CorpusError, NegationRow
+from clozeformers.data.schema import NegationRow
 
 LINE: dict[str, Any] = {"tokens": ["No", "pain", "."], "cue": [1, 0, 0], "scope": [0, 1, 0]}
 ROW: dict[str, Any] = {"id": "a#0", "corpus": "notes", "kind": "negation", "cue_text": "No", **LINE}

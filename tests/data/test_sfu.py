@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from clozeformers.data.schema import CorpusError, NegationRow, sentence_id
+from clozeformers.data.corpus_error import CorpusError
+from clozeformers.data.schema import NegationRow, sentence_id
 from clozeformers.data.sfu import read_sfu
 
 # A reader's shorthand for the long tags: "[...]" is filled in by `xml`.

@@ -12,7 +12,7 @@ import pytest
 from datasets import Dataset, Features, List, Value
 
 from clozeformers.data import load_squad
-from clozeformers.data.schema import CorpusError
+from clozeformers.data.corpus_error import CorpusError
 from clozeformers.data.squad import SQUAD_FEATURES, check_squad_columns
 
 CONTEXT = "The Rhine — der Rhein — 🙂 runs past Bonn. The Rhine is long."

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clozeformers.data.corpus_error import CorpusError
 from clozeformers.data.part_of_speech import get_tagger
-from clozeformers.data.schema import CorpusError
 from clozeformers.data.wordnet import (
     NO_GLOSSES,
     Glosses,

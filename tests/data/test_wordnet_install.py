@@ -14,7 +14,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from clozeformers.cli import main
 from clozeformers.data import wordnet_install
-from clozeformers.data.schema import CorpusError
+from clozeformers.data.corpus_error import CorpusError
 from clozeformers.data.wordnet import WordNet, find_wordnet
 from clozeformers.data.wordnet_install import data_folder, dictionary_places, find_dictionary, install, lexnames
 

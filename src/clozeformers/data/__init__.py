@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .corpus_error import CorpusError
     from .negation_corpora import load_negation_corpus
     from .recam import load_recam
-    from .schema import CorpusError
     from .squad import load_squad
 
 __all__ = ["CorpusError", "load_negation_corpus", "load_recam", "load_squad"]

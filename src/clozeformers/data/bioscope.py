@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .schema import CorpusError, Kind, NegationRow
+from .corpus_error import CorpusError
+from .schema import Kind, NegationRow
 from .words import split_words
 from .xml_lines import XmlElement, attribute, check_kind, cue_kind, parse_xml, xml_files
 

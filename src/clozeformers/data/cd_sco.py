@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from .schema import KINDS, CorpusError, Kind, NegationRow
+from .corpus_error import CorpusError
+from .schema import KINDS, Kind, NegationRow
 
 FIXED_COLUMNS = 7
 NO_NEGATION = "***"

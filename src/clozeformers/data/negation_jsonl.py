@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .schema import KINDS, CorpusError, NegationRow
+from .corpus_error import CorpusError
+from .schema import KINDS, NegationRow
 
 FIELDS = tuple(NegationRow.__annotations__)
 RIGHT_LINE = '{"tokens": ["I", "do", "not", "know", "."], "cue": [0, 0, 1, 0, 0], "scope": [1, 1, 0, 1, 0]}'

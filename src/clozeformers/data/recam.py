@@ -17,7 +17,7 @@ from typing import Any, TypedDict
 from datasets import Dataset, Features, List, Value
 
 from .cloze_questions import PLACEHOLDER, ClozeQuestion, check_text, cloze_question_of
-from .schema import CorpusError
+from .corpus_error import CorpusError
 
 logger = logging.getLogger(__name__)
 

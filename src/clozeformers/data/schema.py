@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, TypedDict
 
 from datasets import Features, List, Value
@@ -45,17 +44,6 @@ class NegationRow(TypedDict):
     cue: list[int]
     cue_text: str
     scope: list[int]
-
-
-class CorpusError(ValueError):
-    """A corpus file that cannot be read: says which file, where in it, what is wrong, and what would be right."""
-
-    def __init__(self, path: str | Path, where: str | int, problem: str) -> None:
-        """Args: ``where`` is a line number (from 1) or, for XML, the element with its line."""
-        place = f"line {where}" if isinstance(where, int) else where
-        super().__init__(f"{path}, {place}: {problem}")
-        self.path = Path(path)
-        self.where = where
 
 
 def sentence_id(row_id: str) -> str:

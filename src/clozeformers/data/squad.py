@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 
 from datasets import Dataset, Features, List, Value
 
-from .schema import CorpusError
+from .corpus_error import CorpusError
 
 SQUAD_FEATURES = Features(
     {

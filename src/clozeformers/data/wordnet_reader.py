@@ -13,8 +13,8 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .corpus_error import CorpusError
 from .part_of_speech import import_optional
-from .schema import CorpusError
 
 _FILE_ENDINGS = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 LEXNAMES = "lexnames"

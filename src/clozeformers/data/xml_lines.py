@@ -11,7 +11,8 @@ from xml.etree.ElementTree import ParseError
 from defusedxml.common import EntitiesForbidden
 from defusedxml.ElementTree import DefusedXMLParser
 
-from .schema import KINDS, CorpusError, Kind
+from .corpus_error import CorpusError
+from .schema import KINDS, Kind
 
 # The corpora nest below 20. A limit keeps the recursion below safe from a file made to exhaust it.
 DEEPEST_NESTING = 100

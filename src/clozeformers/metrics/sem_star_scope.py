@@ -25,7 +25,7 @@ import evaluate
 from datasets import Features, Value
 
 from ..data.cd_sco import NOTHING, ColumnLine, check_same_columns, parse_line
-from ..data.schema import CorpusError
+from ..data.corpus_error import CorpusError
 from .negation_scope import CITATION
 
 _BEFORE_FULL_STOP = re.compile(r"(\w+)\.", re.ASCII)
