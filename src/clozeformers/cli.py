@@ -1,4 +1,4 @@
-"""The `clozeformers` command: text read by a model, results as tables, ensembles, error analysis, exported models."""
+"""The `clozeformers` command: text read by a model, tables of results, ensembles, error analysis, export, WordNet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(line)
     except BrokenPipeError:  # whoever read the output has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, TypeError, ValueError) as error:
+    except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"clozeformers {options.name}: error: {error}", file=sys.stderr)
         return USER_ERROR
     return 0
@@ -75,6 +75,13 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("model", metavar="MODEL", help="a model of this library: a folder or a name on the Hub")
     export.add_argument("folder", type=Path, metavar="FOLDER", help="where to save it")
     export.set_defaults(command=_export)
+    wordnet = commands.add_parser("wordnet", help="install WordNet, or say where it is")
+    actions = wordnet.add_subparsers(required=True, metavar="ACTION")
+    install = actions.add_parser("install", help="copy the system's WordNet, or download it, unless it is there")
+    install.add_argument("--folder", type=Path, help="a data folder, for CLOZEFORMERS_HOME or NLTK_DATA")
+    install.set_defaults(command=_wordnet_install)
+    status = actions.add_parser("status", help="say where WordNet is, and whether definitions can be looked up")
+    status.set_defaults(command=_wordnet_status)
     return parser
 
 
@@ -168,6 +175,21 @@ def _curves(options: argparse.Namespace) -> Iterator[str]:
     curves = training_curves({run.name: run for run in options.runs}, options.measure)
     write_training_curves(curves, options.output)
     yield curves.to_markdown()
+
+
+def _wordnet_install(options: argparse.Namespace) -> Iterator[str]:
+    from .data.wordnet_install import install
+
+    yield install(options.folder).done
+
+
+def _wordnet_status(options: argparse.Namespace) -> Iterator[str]:
+    from .data.part_of_speech import get_tagger
+    from .data.wordnet import find_wordnet
+
+    wordnet = find_wordnet()
+    get_tagger()
+    yield f"WordNet is in {wordnet.place}: {sum(1 for _ in wordnet.reader.all_lemma_names()):,} words"
 
 
 def _load_pipeline(model: str, task: str | None = "negation-scope") -> Any:
