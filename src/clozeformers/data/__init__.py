@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .negation_corpora import load_negation_corpus
+    from .recam import load_recam
     from .schema import CorpusError
     from .squad import load_squad
 
-__all__ = ["CorpusError", "load_negation_corpus", "load_squad"]
+__all__ = ["CorpusError", "load_negation_corpus", "load_recam", "load_squad"]
 
 # Imported at first use: `datasets` takes a second to import.
-_MODULES = {"CorpusError": ".schema", "load_negation_corpus": ".negation_corpora", "load_squad": ".squad"}
+_MODULES = {
+    "CorpusError": ".schema",
+    "load_negation_corpus": ".negation_corpora",
+    "load_recam": ".recam",
+    "load_squad": ".squad",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from transformers import Pipeline
 from ..data.alignment import require_fast
 from ..data.qa_collator import QuestionAnsweringCollator
 from ..data.qa_windows import WindowSizes, check_window_sizes, tokenise_questions
+from .limits import check_count, readable_length
 from .qa_answers import NBEST_SIZE, AnswerCollector, NBest, WindowSlots
 from .qa_inputs import QuestionInContext, paired_inputs, question_of_input
 from .streaming import Unreadable, is_single, prepared_chunks
@@ -100,7 +101,7 @@ class ExtractiveQuestionAnsweringPipeline(Pipeline):
             raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
         for name, value in (("top_k", top_k), ("max_answer_len", max_answer_len)):
             if value is not None:
-                _check_count(name, value)
+                check_count(name, value)
         reading = {"max_question_len": max_question_len, "max_seq_len": max_seq_len, "doc_stride": doc_stride}
         flow = {"on_error": on_error, "progress_bar": progress_bar, "max_answer_len": max_answer_len}
         writing = {
@@ -170,7 +171,7 @@ class ExtractiveQuestionAnsweringPipeline(Pipeline):
         own = (self._preprocess_params, self._forward_params, self._postprocess_params)
         reading, flow, writing = ({**ours, **theirs} for ours, theirs in zip(own, given, strict=True))
         size = batch_size if batch_size is not None else self._batch_size or 1
-        _check_count("batch_size", size)
+        check_count("batch_size", size)
         if hasattr(inputs, "columns") and hasattr(inputs, "to_dict"):
             raise TypeError('a data frame is no input; give its rows, frame.to_dict("records")')
         results = self._results(finish, inputs, size, {"sizes": self._window_sizes(**reading)}, writing, **flow)
@@ -182,7 +183,7 @@ class ExtractiveQuestionAnsweringPipeline(Pipeline):
         self, max_question_len: int | None = None, max_seq_len: int | None = None, doc_stride: int | None = None
     ) -> WindowSizes:
         """Fill in the lengths that are not given, and check all."""
-        limit = self._max_length()
+        limit = readable_length(self.model, self.tokenizer)
         max_length = max_seq_len if max_seq_len is not None else min(limit, _DEFAULT_MAX_LENGTH)
         if isinstance(max_length, int) and max_length > limit:
             raise ValueError(f"max_seq_len is {max_length}; the model and its tokenizer read at most {limit}")
@@ -196,16 +197,6 @@ class ExtractiveQuestionAnsweringPipeline(Pipeline):
         sizes = WindowSizes(max_length, question, stride)
         check_window_sizes(sizes, self.tokenizer, names)
         return sizes
-
-    def _max_length(self) -> int:
-        """Tokens that the tokenizer and the encoder's positions both allow."""
-        positions = getattr(self.model.config, "max_position_embeddings", None) or -1
-        for name, module in self.model.named_modules():
-            # RoBERTa's kind begins to count after the padding index.
-            if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-                positions -= module.padding_idx + 1
-        limit = self.tokenizer.model_max_length
-        return int(min(limit, positions) if positions > 0 else limit)
 
     def _results(
         self,
@@ -299,8 +290,3 @@ class ExtractiveQuestionAnsweringPipeline(Pipeline):
             none = {"answer": "", "start": 0, "end": 0, "score": exp(model_outputs["no_answer_score"])}
             found.insert(place, none)
         return found[:top_k] if top_k > 1 else found[0]
-
-
-def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")

@@ -1,0 +1,148 @@
+"""Tiny tokenizers, models and dictionaries of abstract cloze: made here, nothing is downloaded."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from datasets import Dataset
+from tokenizers import pre_tokenizers, processors
+from transformers import (
+    AlbertTokenizer,
+    BertConfig,
+    BertForMultipleChoice,
+    BertTokenizer,
+    DebertaV2Tokenizer,
+    PreTrainedModel,
+    RobertaConfig,
+    RobertaForMultipleChoice,
+    RobertaTokenizer,
+    XLNetConfig,
+    XLNetForMultipleChoice,
+    XLNetTokenizer,
+)
+
+from clozeformers.data.recam import CLOZE_FEATURES
+from clozeformers.pipelines.abstract_cloze import AbstractClozePipeline
+
+WORDS = "the a cat dog sat on mat is was very happy new contract him to club act of doing something and not in"
+ARTICLE = "The cat sat on the mat. It was very happy, and so was the dog in the club."
+QUESTION = "The cat is @placeholder to the club ."
+OPTIONS = ["happy", "doing", "very new"]
+
+
+class FoundGlosses(NamedTuple):
+    definitions: tuple[str, ...]
+
+
+class FakeReader:
+    """Has as many definitions for a word as `counts` says, one for any other; remembers what it was asked."""
+
+    def __init__(self, **counts: int) -> None:
+        self.counts = counts
+        self.asked: list[tuple[str, str]] = []
+
+    def many(self, words: Sequence[str], sentences: Sequence[str], starts: Sequence[int]) -> list[FoundGlosses]:
+        assert len(words) == len(sentences) == len(starts)
+        for word, sentence, start in zip(words, sentences, starts, strict=True):
+            assert sentence[start : start + len(word)] == word
+            self.asked.append((word, sentence))
+        return [FoundGlosses(self.definitions(word)) for word in words]
+
+    def definitions(self, word: str) -> tuple[str, ...]:
+        return tuple(f"the act {number} of doing {word}; new" for number in range(self.counts.get(word, 1)))
+
+
+def bert_tokenizer(**arguments: Any) -> BertTokenizer:
+    letters = string.ascii_lowercase + string.digits
+    pieces = [*WORDS.split(), *letters, *(f"##{letter}" for letter in letters), *string.punctuation]
+    vocabulary = dict.fromkeys(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces])
+    return BertTokenizer(vocab={piece: i for i, piece in enumerate(vocabulary)}, **{"model_max_length": 96} | arguments)
+
+
+def _sentence_pieces(*special: str) -> list[tuple[str, float]]:
+    words = [(f"▁{word}", -2.0) for word in WORDS.split() if len(word) > 1]
+    letters = ["▁", *string.ascii_letters, *string.digits, *string.punctuation]
+    return [*((token, 0.0) for token in special), *words, *((letter, -5.0) for letter in letters)]
+
+
+def albert_tokenizer(**arguments: Any) -> AlbertTokenizer:
+    return AlbertTokenizer(vocab=_sentence_pieces("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"), **arguments)
+
+
+def deberta_tokenizer(**arguments: Any) -> DebertaV2Tokenizer:
+    return DebertaV2Tokenizer(
+        vocab=_sentence_pieces("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"), unk_id=3, **arguments
+    )
+
+
+def xlnet_tokenizer(**arguments: Any) -> XLNetTokenizer:
+    """Pads on the left, and ends with `<cls>`."""
+    return XLNetTokenizer(vocab=_sentence_pieces("<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>"), **arguments)
+
+
+def roberta_tokenizer(**arguments: Any) -> RobertaTokenizer:
+    """One piece a byte; a space belongs to the word after it."""
+    merges = [("Ġ", letter) for letter in string.ascii_lowercase]
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    vocabulary = {piece: i for i, piece in enumerate([*pieces, *map("".join, merges)])}
+    return RobertaTokenizer(vocab=vocabulary, merges=merges, **arguments)
+
+
+def modernbert_tokenizer(**arguments: Any) -> RobertaTokenizer:
+    """Bytes, as RoBERTa's, between the special tokens of BERT."""
+    tokenizer = roberta_tokenizer(**arguments)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return tokenizer
+
+
+TOKENIZERS = {
+    "bert": bert_tokenizer,
+    "albert": albert_tokenizer,
+    "deberta": deberta_tokenizer,
+    "roberta": roberta_tokenizer,
+    "modernbert": modernbert_tokenizer,
+    "xlnet": xlnet_tokenizer,
+}
+
+
+def cloze_rows(*rows: dict[str, Any]) -> Dataset:
+    """Rows of a corpus, each the usual one but for what is given."""
+    usual = {"article": ARTICLE, "question": QUESTION, "options": OPTIONS, "label": 0}
+    return Dataset.from_list([{"id": f"q{n}", **usual, **row} for n, row in enumerate(rows)], features=CLOZE_FEATURES)
+
+
+def _bert(vocabulary: int) -> PreTrainedModel:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    return BertForMultipleChoice(
+        BertConfig(vocab_size=vocabulary, max_position_embeddings=96, initializer_range=0.5, **sizes)
+    )
+
+
+def _roberta(vocabulary: int) -> PreTrainedModel:
+    """Knows but one kind of token, as the checkpoints do."""
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    config = {"max_position_embeddings": 202, "type_vocab_size": 1, "pad_token_id": 1, "initializer_range": 0.5}
+    return RobertaForMultipleChoice(RobertaConfig(vocab_size=vocabulary, **config, **sizes))
+
+
+def _xlnet(vocabulary: int) -> PreTrainedModel:
+    sizes = {"d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 16}
+    return XLNetForMultipleChoice(XLNetConfig(vocab_size=vocabulary, initializer_range=0.5, **sizes))
+
+
+MODELS = {"bert": _bert, "roberta": _roberta, "xlnet": _xlnet}
+
+
+def tiny_cloze(kind: str, **arguments: Any) -> AbstractClozePipeline:
+    """A pipeline around a multiple choice model of random weights, the same at every call."""
+    tokenizer = TOKENIZERS[kind]()
+    torch.manual_seed(0)
+    model = MODELS[kind](len(tokenizer)).eval()
+    *_, weight, _ = model.parameters()
+    weight.data *= 20  # small models hardly tell options apart
+    return AbstractClozePipeline(model=model, tokenizer=tokenizer, task="abstract-cloze", device="cpu", **arguments)

@@ -1,0 +1,342 @@
+"""`pipeline("abstract-cloze")`: what comes out, and what happens to whatever goes in."""
+
+from __future__ import annotations
+
+import random
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from datasets import Dataset
+from torch.utils.data import Dataset as TorchDataset
+from transformers import (
+    AutoModelForMultipleChoice,
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+    RobertaForMultipleChoice,
+)
+
+from clozeformers.data.cloze_collator import ClozeCollator
+from clozeformers.data.cloze_features import cloze_features
+from clozeformers.pipelines.abstract_cloze import AbstractClozePipeline
+from tests.cloze_models import ARTICLE, MODELS, OPTIONS, QUESTION, FakeReader, bert_tokenizer, cloze_rows, tiny_cloze
+
+PIPELINES = {kind: tiny_cloze(kind) for kind in MODELS}
+ASKED = {"article": ARTICLE, "question": QUESTION, "options": OPTIONS}
+MANY: list[dict[str, Any]] = [
+    ASKED,
+    ASKED | {"options": ["not", "very happy", "a", "new", "doing something and"]},
+    ASKED | {"article": ARTICLE * 20},
+    {"article": "cat", "question": "@placeholder", "options": ["İﬁ", "😀 é"]},
+    ASKED | {"question": "the dog sat on the mat , in the @placeholder of the cat ", "article": "A dog."},
+    ASKED | {"options": ["dog", "cat"]},
+]
+
+
+@pytest.fixture(params=MODELS)
+def cloze(request: pytest.FixtureRequest) -> AbstractClozePipeline:
+    return PIPELINES[request.param]
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether results are equal, their scores up to the rounding of another batch."""
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    scores = [result.get("score", 0.0) for result in (found, expected)]
+    return found | {"score": 0} == expected | {"score": 0} and scores == [pytest.approx(scores[1], abs=1e-5)] * 2
+
+
+# --------------------------------------------------------------------------------------------------------- the ranking
+
+
+def test_options_are_ranked(cloze: AbstractClozePipeline) -> None:
+    found = cloze(ASKED)
+    assert [set(option) for option in found] == [{"option", "index", "score", "definitions"}] * 3
+    assert sorted(option["index"] for option in found) == [0, 1, 2]
+    assert all(OPTIONS[option["index"]] == option["option"] for option in found)
+    scores = [option["score"] for option in found]
+    assert scores == sorted(scores, reverse=True)
+    assert sum(scores) == pytest.approx(1)
+    assert scores[0] - scores[-1] > 0.01  # or else no test of order would mean anything
+    assert [option["definitions"] for option in found] == [[]] * 3
+
+
+def test_scores_are_the_models_probabilities(cloze: AbstractClozePipeline) -> None:
+    tokenizer, model = cloze.tokenizer, cloze.model
+    takes_types = not isinstance(model, RobertaForMultipleChoice)
+    sentences = [QUESTION.replace("@placeholder", option) for option in OPTIONS]
+    encoded = tokenizer([ARTICLE] * 3, sentences, padding=True, return_tensors="pt", return_token_type_ids=takes_types)
+    with torch.no_grad():
+        logits = model(**{name: values.unsqueeze(0) for name, values in encoded.items()}).logits
+    expected = logits.softmax(-1)[0].tolist()
+    for option in cloze(ASKED):
+        assert option["score"] == pytest.approx(expected[option["index"]], abs=1e-5)
+
+
+def test_the_pipeline_reads_what_training_reads(cloze: AbstractClozePipeline) -> None:
+    reader = FakeReader(happy=3)
+    rows = cloze_rows(*({name: row[name] for name in ASKED} for row in MANY))
+    features = cloze_features(rows, cloze.tokenizer, max_length=60, option_reader=reader)[0]
+    for row, feature in zip(rows, features, strict=True):
+        batch = ClozeCollator(cloze.tokenizer)([feature])
+        if isinstance(cloze.model, RobertaForMultipleChoice):
+            del batch["token_type_ids"]
+        with torch.no_grad():
+            expected = cloze.model(**{name: values for name, values in batch.items() if name != "labels"}).logits
+        found = cloze(row, option_reader=reader, max_option_length=60)
+        scores = [option["score"] for option in sorted(found, key=lambda option: option["index"])]
+        assert scores == [pytest.approx(value, abs=1e-5) for value in expected.softmax(-1)[0].tolist()]
+
+
+def test_definitions_that_were_read_are_shown() -> None:
+    cloze, reader = PIPELINES["bert"], FakeReader(happy=9, doing=0)
+    found = {option["option"]: option for option in cloze(ASKED, option_reader=reader, max_option_length=60)}
+    assert reader.asked == [(option, f"The cat is {option} to the club .") for option in OPTIONS]
+    assert found["doing"]["definitions"] == []
+    assert found["very new"]["definitions"] == list(reader.definitions("very new"))
+    read = found["happy"]["definitions"]
+    assert 0 < len(read) < 9
+    assert ";".join(reader.definitions("happy")).startswith(";".join(read))
+    assert [option["definitions"] for option in cloze(ASKED, use_definitions=False, option_reader=reader)] == [[]] * 3
+    assert found["happy"]["score"] != {one["option"]: one for one in cloze(ASKED)}["happy"]["score"]
+
+
+def test_the_reader_may_belong_to_the_pipeline() -> None:
+    cloze = tiny_cloze("bert", option_reader=FakeReader())
+    assert all(option["definitions"] for option in cloze(ASKED))
+    assert all(not option["definitions"] for option in cloze(ASKED, use_definitions=False))
+    with pytest.raises(TypeError, match=r"option_reader is str 'WordNet'; give a clozeformers.data.wordnet"):
+        cloze(ASKED, option_reader="WordNet")
+
+
+def test_the_question_alone() -> None:
+    cloze = PIPELINES["bert"]
+    alone = cloze({"question": QUESTION, "options": OPTIONS}, use_article=False)
+    assert cloze(ASKED, use_article=False) == alone
+    assert cloze(ASKED | {"article": " "}, use_article=False) == alone
+    assert not same(alone, cloze(ASKED))
+
+
+def test_what_the_config_says_is_the_default() -> None:
+    cloze = tiny_cloze("bert")
+    with_reader = cloze(ASKED, option_reader=FakeReader(), max_option_length=30, use_article=False)
+    cloze.model.config.update({"use_definitions": True, "use_article": False, "max_option_length": 30})
+    cloze._wordnet_reader = FakeReader()
+    assert cloze(ASKED) == with_reader
+    assert not same(cloze(ASKED, use_article=True), with_reader)
+    cloze.model.config.max_option_length = 500  # more than there are positions
+    assert len(cloze(ASKED | {"article": ARTICLE * 20}, use_article=True)) == 3
+
+
+def test_saved_and_loaded_again_gives_the_same(cloze: AbstractClozePipeline, tmp_path: Path) -> None:
+    cloze.save_pretrained(tmp_path)
+    assert not [path for path in tmp_path.iterdir() if path.suffix in (".bin", ".pt", ".pkl")]
+    model = AutoModelForMultipleChoice.from_pretrained(tmp_path)
+    again = AbstractClozePipeline(model=model, tokenizer=AutoTokenizer.from_pretrained(tmp_path))
+    assert same(again(MANY), cloze(MANY))
+
+
+# ------------------------------------------------------------------------------------------------- collections, batches
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_batches_order_and_padding_change_nothing(cloze: AbstractClozePipeline, batch_size: int) -> None:
+    reader = FakeReader(happy=3)
+    alone = [cloze(given, option_reader=reader) for given in MANY]
+    assert same(cloze(MANY, batch_size=batch_size, option_reader=reader), alone)
+    assert same(cloze(MANY[::-1] * 3, batch_size=batch_size, option_reader=reader), alone[::-1] * 3)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_tokenizer_that_pads_the_other_side_changes_nothing(kind: str) -> None:
+    cloze = tiny_cloze(kind)
+    expected = cloze(MANY)
+    cloze.tokenizer.padding_side = {"left": "right", "right": "left"}[cloze.tokenizer.padding_side]
+    assert same(cloze(MANY, batch_size=8), expected)
+
+
+def test_other_options_do_not_change_a_preference(cloze: AbstractClozePipeline) -> None:
+    found = {option["option"]: option["score"] for option in cloze(ASKED)}
+    turned = {option["option"]: option["score"] for option in cloze(ASKED | {"options": OPTIONS[::-1]})}
+    assert found == {option: pytest.approx(score, abs=1e-5) for option, score in turned.items()}
+    two = {option["option"]: option["score"] for option in cloze(ASKED | {"options": OPTIONS[:2]})}
+    first, second = OPTIONS[:2]
+    assert two[first] / two[second] == pytest.approx(found[first] / found[second], rel=1e-3)
+
+
+class Rows(TorchDataset[Any]):
+    def __len__(self) -> int:
+        return len(MANY)
+
+    def __getitem__(self, number: int) -> Any:
+        return MANY[number]
+
+
+def test_every_kind_of_collection() -> None:
+    cloze = PIPELINES["bert"]
+    expected = cloze(MANY, batch_size=4)
+    for given in (tuple(MANY), (row for row in MANY), Rows(), cloze_rows(*MANY)):
+        assert same(list(cloze(given, batch_size=4)), expected)
+    stream = cloze_rows(*MANY).to_iterable_dataset()
+    assert same(list(cloze(stream, batch_size=4, progress_bar=True)), expected)
+    assert cloze([]) == []
+    numbered = {f"option_{number}": option for number, option in enumerate(OPTIONS)}
+    row = {"article": ARTICLE, "question": QUESTION, "label": 7, "id": "x", **numbered}
+    assert cloze(row) == cloze(ASKED) == cloze(ASKED | {"options": np.array(OPTIONS)})
+    assert same(list(cloze(Dataset.from_list([row]))), [cloze(ASKED)])
+
+
+def test_generators_stream() -> None:
+    taken = []
+
+    def endless() -> Any:
+        while True:
+            taken.append(1)
+            yield ASKED
+
+    results = PIPELINES["bert"](endless(), batch_size=2)
+    assert not taken
+    assert len(list(islice(results, 3))) == 3
+    assert len(taken) < 100
+
+
+# -------------------------------------------------------------------------------------------------------- hostile input
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ("a @placeholder", TypeError, 'a question is {"article": .*; not str .a @placeholder.'),
+        (None, TypeError, "not NoneType None"),
+        (7, TypeError, "not int 7"),
+        ({}, TypeError, "'article' is missing; .* and there is nothing"),
+        ({"article": "a", "question": "@placeholder"}, TypeError, "'options' is missing"),
+        (ASKED | {"options": None}, TypeError, "'options' is missing"),
+        (ASKED | {"article": None}, TypeError, "the article is a string, not NoneType"),
+        (ASKED | {"article": "\n"}, ValueError, "the article is '.n'; .*pass use_article=False"),
+        (ASKED | {"question": "who?"}, ValueError, "has @placeholder 0 times; write it once"),
+        (ASKED | {"question": QUESTION * 2}, ValueError, "has @placeholder 2 times"),
+        (ASKED | {"options": ["a"]}, ValueError, "two options or more"),
+        (ASKED | {"options": []}, ValueError, "two options or more"),
+        (ASKED | {"options": "ab"}, TypeError, "a list of strings, not str"),
+        (ASKED | {"options": {"a", "b"}}, TypeError, "a list of strings, not set"),
+        (ASKED | {"options": ["a", ""]}, ValueError, "option 1 is ''"),
+        (ASKED | {"options": ["a", 5]}, TypeError, "option 1 is a string, not int 5"),
+        (ASKED | {"options": ["a", "b", "a "]}, ValueError, "options 0 and 2 are both 'a'"),
+        (ASKED | {"options": ["a", "\ud83d"]}, ValueError, "character 0 of option 1"),
+        (ASKED | {"question": "\ud83d @placeholder"}, ValueError, "character 0 of the question"),
+        (ASKED | {"options": ["cat", "happy " * 300]}, ValueError, "option 1, 'happy .* pieces, and 93 fit"),
+    ],
+)
+def test_bad_input_is_named_and_the_rest_is_not_lost(given: Any, error: type[Exception], message: str) -> None:
+    cloze = PIPELINES["bert"]
+    with pytest.raises(error, match=message):
+        cloze(given)
+    with pytest.raises(error, match="input 1: .*" + message):
+        cloze([ASKED, given])
+    first, bad, last = cloze([ASKED, given, MANY[1]], on_error="skip", batch_size=2)
+    assert set(bad) == {"error"}
+    assert same([first, last], [cloze(ASKED), cloze(MANY[1])])
+
+
+def test_two_hundred_odd_questions(cloze: AbstractClozePipeline) -> None:
+    chooser = random.Random(0)
+    fragments = [
+        *["the", "cat", "is", "happy"],
+        " ",
+        "\n",
+        "\u00a0",
+        "\u200b",
+        "😀",
+        "👩‍👩‍👧",
+        "é",
+        "İ",
+        "中文",
+        "[SEP]",
+        "<cls>",
+        "\x00",
+        "’",
+    ]
+
+    def text(length: int) -> str:
+        return "".join(chooser.choice(fragments) for _ in range(length))
+
+    asked = [
+        {
+            "article": f"{text(60)}a",
+            "question": f"{text(4)}@placeholder{text(4)}",
+            "options": [f"{number}{text(2)}" for number in range(chooser.randint(2, 5))],
+        }
+        for _ in range(200)
+    ]
+    for given, found in zip(asked, cloze(asked, batch_size=16), strict=True):
+        assert sorted(option["option"] for option in found) == sorted(given["options"])
+        assert sum(option["score"] for option in found) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_very_long_article_takes_no_longer(cloze: AbstractClozePipeline) -> None:
+    long = ASKED | {"article": ARTICLE * 3000}
+    start = time.monotonic()
+    assert same(cloze(long, max_option_length=60), cloze(ASKED | {"article": ARTICLE * 10}, max_option_length=60))
+    assert time.monotonic() - start < 2
+
+
+def test_missing_wordnet_is_no_matter_of_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloze = tiny_cloze("bert", on_error="skip")
+
+    def missing() -> None:
+        raise FileNotFoundError("WordNet is not here; run `clozeformers wordnet install`")
+
+    monkeypatch.setattr(cloze, "_wordnet", missing)
+    with pytest.raises(FileNotFoundError, match="clozeformers wordnet install"):
+        cloze([ASKED], use_definitions=True)
+    assert cloze(ASKED)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    cloze = PIPELINES["bert"]
+    with pytest.raises(ValueError, match="on_error is"):
+        cloze(ASKED, on_error="ignore")
+    with pytest.raises(TypeError, match="the pipeline takes one input"):
+        cloze(ASKED, ASKED)
+    for size in (0, "4", 1.5, True):
+        with pytest.raises(ValueError, match="batch_size is"):
+            cloze(ASKED, batch_size=size)
+    with pytest.raises(TypeError, match="a data frame is no input"):
+        cloze(cloze_rows(ASKED).to_pandas())
+    with pytest.raises(TypeError, match="max_length"):
+        cloze(ASKED, max_length=9)
+    with pytest.raises(ValueError, match="max_option_length is 97; the model and its tokenizer read at most 96"):
+        cloze(ASKED, max_option_length=97)
+    with pytest.raises(ValueError, match="the longest input is 3 pieces"):
+        tiny_cloze("bert", max_option_length=3)
+
+
+def test_other_models_are_refused() -> None:
+    tokenizer = bert_tokenizer()
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    plain = BertForSequenceClassification(BertConfig(vocab_size=len(tokenizer), **sizes))
+    with pytest.raises(ValueError, match="BertForSequenceClassification is no multiple choice model"):
+        AbstractClozePipeline(model=plain, tokenizer=tokenizer)
+
+
+def test_numbers_that_are_none_are_told() -> None:
+    cloze = tiny_cloze("bert")
+    with torch.no_grad():
+        cloze.model.classifier.weight.fill_(float("nan"))
+    with pytest.raises(ValueError, match="the model's logits are no numbers"):
+        cloze(ASKED)
+
+
+def test_half_precision_is_close() -> None:
+    cloze = tiny_cloze("bert")
+    expected = {option["option"]: option["score"] for option in cloze(ASKED)}
+    cloze.model.to(torch.bfloat16)
+    found = {option["option"]: option["score"] for option in cloze(ASKED)}
+    assert found == {option: pytest.approx(score, abs=0.1) for option, score in expected.items()}
+    assert sum(found.values()) == pytest.approx(1, abs=1e-5)
