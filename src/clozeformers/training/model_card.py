@@ -22,7 +22,7 @@ from .cards import (
 from .results import percent, summary_table
 
 _TEMPLATE = Path(__file__).with_name("model_card_template.md")
-_TASK = "negation-scope"
+TASK = "negation-scope"
 _USAGE = """\
 import clozeformers  # makes the task known
 from transformers import pipeline
@@ -78,7 +78,7 @@ def card_data(record: Mapping[str, Any]) -> ModelCardData:
         language="en",
         library_name="clozeformers",
         pipeline_tag="token-classification",
-        tags=["clozeformers", _TASK, "negation", "orthogonal-attention"],
+        tags=["clozeformers", TASK, "negation", "orthogonal-attention"],
         base_model=encoder if is_on_hub(encoder) else None,
         datasets=[dataset] if dataset and is_on_hub(dataset) else None,
         eval_results=_eval_results(record) or None,

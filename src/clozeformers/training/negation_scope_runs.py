@@ -17,7 +17,7 @@ from ..metrics import SemStarScope
 from .arguments import NegationDataArguments, NegationModelArguments, NegationTrainingArguments
 from .corpora import HELD_OUT, Corpora, corpus_statistics, file_label, load_corpora
 from .cross_validation import folds
-from .model_card import write_model_card
+from .model_card import TASK, write_model_card
 from .model_loading import load_model, resolve_arguments
 from .negation_scope import NegationScopeTrainer, predict_scopes
 from .results import summary_table, write_json
@@ -71,9 +71,7 @@ def run_negation_scope(
     corpora = load_corpora(data_args, args)
     results = [one_run(run, model_args, data_args, args) for run in plan_runs(corpora, args)]
     shown = command_line("run_negation_scope.py", command, args.hub_token)
-    record = measured_record(
-        "negation-scope", shown, (model_args, data_args, args), corpus_statistics(corpora), results
-    )
+    record = measured_record(TASK, shown, (model_args, data_args, args), corpus_statistics(corpora), results)
     if args.process_index == 0:
         publish_record(record, args, write_model_card)
     return summary_table(record["scores"], MEASURES)
