@@ -59,6 +59,7 @@ def test_recipe_trains_a_step(
     with safe_open(run / "model.safetensors", "pt") as weights:
         has_co_attention = any(name.startswith("co_attention.") for name in set(weights.keys()))
     assert has_co_attention is bool(settings["num_co_attention_layers"])
+    assert result["training"].get("eval_steps") == (200 if settings["eval_strategy"] == "steps" else None)
     assert "## Usage" in (run / "README.md").read_text()
 
 

@@ -96,3 +96,9 @@ class ClozeTrainingArguments(ScriptTrainingArguments):
     num_seeds: int = field(
         default=1, metadata={"help": "Repeat the training with the seeds seed, seed + 1, ..., and let all vote."}
     )
+
+    def __post_init__(self) -> None:
+        """Forget the steps to evaluate at where steps do not decide it, so that no record shows them."""
+        super().__post_init__()
+        if self.eval_strategy != "steps":
+            self.eval_steps = None

@@ -118,6 +118,9 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
         "seeds": ", ".join(seeds),
         "epochs": f"{run['epochs']:.4g}, {run['steps']:,} steps" if run.get("epochs") else "none",
         "folders": f"; it is the first of {len(seeds)}, in the folder `{run['run']}`" if run["run"] else "",
+        "reach": "It reads the beginning of an article only, as much as fits beside the option."
+        if record["data"]["use_article"]
+        else "It reads the question alone, and no article.",
         "statistics": _statistics_table(record["corpora"]),
         "features": _features_table(run["features"]),
     }
