@@ -62,13 +62,15 @@ def _parser() -> argparse.ArgumentParser:
     ensemble.add_argument("--output", type=Path, help="write the chosen answers here")
     ensemble.set_defaults(command=_ensemble)
     analyse = commands.add_parser("analyse", help="tables, charts and a report of what a model got right and wrong")
-    analyse.add_argument("data", type=Path, metavar="DATA", help="the questions, a SQuAD file")
+    analyse.add_argument("data", type=Path, metavar="DATA", help="the questions, a file of SQuAD or ReCAM")
     analyse.add_argument("predictions", type=Path, metavar="FILE", help="predictions of a model")
     analyse.add_argument("folder", type=Path, metavar="FOLDER", help="where to write")
     analyse.set_defaults(command=_analyse)
     curves = commands.add_parser("curves", help="training curves of several runs, as a chart and tables")
-    curves.add_argument("measure", metavar="MEASURE", help="a name from the log, such as eval_f1")
-    curves.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="output folders of a training script")
+    curves.add_argument("measure", metavar="MEASURE", help="a name from the log: eval_f1, eval_accuracy")
+    curves.add_argument(
+        "runs", type=Path, nargs="+", metavar="RUN", help="output folders of a training script; seeds are averaged"
+    )
     curves.add_argument("--output", type=Path, required=True, help="the folder to write to")
     curves.set_defaults(command=_curves)
     export = commands.add_parser("export", help="save a model with the code that it needs to load without this library")
@@ -89,14 +91,22 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _results(options: argparse.Namespace) -> Iterator[str]:
-    from .training.model_card import results_table
-    from .training.qa_model_card import qa_results_table
+    from .training import cloze_model_card, model_card, qa_model_card
 
-    records = [_read_record(path) for path in options.files]
-    answering = [record for record in records if record.get("task") == "extractive-question-answering"]
-    scoping = [record for record in records if record not in answering]
-    tables = [write(part) for write, part in ((results_table, scoping), (qa_results_table, answering)) if part]
-    yield "\n\n".join(tables)
+    writers = {
+        model_card.TASK: model_card.results_table,
+        qa_model_card.TASK: qa_model_card.qa_results_table,
+        cloze_model_card.TASK: cloze_model_card.cloze_results_table,
+    }
+    by_task: dict[str, list[dict[str, Any]]] = {task: [] for task in writers}
+    for path in options.files:
+        record = _read_record(path)
+        # The first results of negation scope did not name their task.
+        task = record.get("task", model_card.TASK)
+        if task not in by_task:
+            raise ValueError(f"{path} holds results of the task {task!r}; known are {', '.join(by_task)}")
+        by_task[task].append(record)
+    yield "\n\n".join(writers[task](records) for task, records in by_task.items() if records)
 
 
 def _read_record(path: Path) -> dict[str, Any]:
@@ -171,8 +181,10 @@ def _analyse(options: argparse.Namespace) -> Iterator[str]:
 
 def _curves(options: argparse.Namespace) -> Iterator[str]:
     from .analysis import training_curves, write_training_curves
+    from .analysis.curves import run_names
 
-    curves = training_curves({run.name: run for run in options.runs}, options.measure)
+    names = run_names(options.runs)
+    curves = training_curves(dict(zip(names, options.runs, strict=True)), options.measure)
     write_training_curves(curves, options.output)
     yield curves.to_markdown()
 

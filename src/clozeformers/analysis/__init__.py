@@ -6,14 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .abstract_cloze import ClozeAnalysis, analyse_cloze
     from .curves import TrainingCurves, training_curves, write_training_curves
     from .files import analyse_files, write_analysis
     from .question_answering import Analysis, analyse
 
 __all__ = [
     "Analysis",
+    "ClozeAnalysis",
     "TrainingCurves",
     "analyse",
+    "analyse_cloze",
     "analyse_files",
     "training_curves",
     "write_analysis",
@@ -23,8 +26,10 @@ __all__ = [
 # Imported at first use: the metrics take a second to import.
 _MODULES = {
     "Analysis": ".question_answering",
+    "ClozeAnalysis": ".abstract_cloze",
     "TrainingCurves": ".curves",
     "analyse": ".question_answering",
+    "analyse_cloze": ".abstract_cloze",
     "analyse_files": ".files",
     "training_curves": ".curves",
     "write_analysis": ".files",

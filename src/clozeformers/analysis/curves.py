@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from .plots import Line, line_chart, require_matplotlib
@@ -81,10 +82,12 @@ def training_curves(runs: Mapping[str, str | Path], measure: str) -> TrainingCur
     """Read a measure and the training loss of several runs.
 
     Values that are no finite numbers are left out. Of several values of one step the first counts: the later ones are
-    those of the best model, scored once more at the end.
+    those of the best model, scored once more at the end. Of several seeds, the curve is the mean at the steps that all
+    have measured.
 
     Args:
-        runs: name of a run -> its ``trainer_state.json``, or the folder that holds it.
+        runs: name of a run -> its ``trainer_state.json``, or the folder that holds it, or the folder of a command with
+            several seeds.
         measure: a name of the Trainer's log, such as ``"eval_f1"``.
 
     Raises:
@@ -95,13 +98,17 @@ def training_curves(runs: Mapping[str, str | Path], measure: str) -> TrainingCur
         raise ValueError("there are no runs to compare; give one or more, by name")
     curves, losses = {}, {}
     for run, place in runs.items():
-        path = Path(place) / STATE_FILE if Path(place).is_dir() else Path(place)
-        log = _read_log(path)
-        curves[run] = _points(log, measure)
-        losses[run] = _points(log, TRAINING_LOSS)
+        logs = {path: _read_log(path) for path in _state_files(Path(place))}
+        for path, log in logs.items():
+            if not _points(log, measure):
+                there = {name for entry in log for name in entry if _points(log, name)}.difference(_NOT_MEASURED)
+                raise ValueError(
+                    f"{path} has no values of {measure!r}; there are: {', '.join(sorted(there)) or 'none'}"
+                )
+        curves[run] = _mean([_points(log, measure) for log in logs.values()])
+        losses[run] = _mean([_points(log, TRAINING_LOSS) for log in logs.values()])
         if not curves[run]:
-            there = sorted({name for entry in log for name in entry if _points(log, name)}.difference(_NOT_MEASURED))
-            raise ValueError(f"{path} has no values of {measure!r}; there are: {', '.join(there) or 'none'}")
+            raise ValueError(f"the runs in {place} have no step in common at which {measure!r} was measured")
     return TrainingCurves(measure, curves, losses)
 
 
@@ -120,6 +127,35 @@ def write_training_curves(curves: TrainingCurves, folder: str | Path) -> None:
     line_chart(panels, "step", folder / "training_curves.png")
     (folder / "training_curves.json").write_text(curves.to_json(), encoding="utf-8")
     (folder / "training_curves.md").write_text(curves.to_markdown(), encoding="utf-8")
+
+
+def run_names(places: Sequence[Path]) -> list[str]:
+    """Name each run by its folder, with as many of the folders above as tell it from the other runs."""
+    parts = [place.resolve().parts for place in places]
+    names = []
+    for own in parts:
+        others = [other for other in parts if other != own]
+        lengths = range(1, len(own) + 1)
+        needed = next((n for n in lengths if all(other[-n:] != own[-n:] for other in others)), len(own))
+        names.append("/".join(own[-needed:]))
+    return names
+
+
+def _state_files(place: Path) -> list[Path]:
+    """The Trainer's states of a run: one, or one a seed."""
+    if not place.is_dir():
+        return [place]
+    of_seeds = sorted(place.glob(f"seed-*/{STATE_FILE}"))
+    return of_seeds if of_seeds and not (place / STATE_FILE).exists() else [place / STATE_FILE]
+
+
+def _mean(curves: Sequence[Sequence[Point]]) -> tuple[Point, ...]:
+    """The mean of several curves at the steps that all of them have."""
+    by_step = [{point.step: point for point in points} for points in curves]
+    common = [point for point in curves[0] if all(point.step in points for points in by_step)]
+    return tuple(
+        Point(point.step, point.epoch, fmean(points[point.step].value for points in by_step)) for point in common
+    )
 
 
 def _read_log(path: Path) -> list[dict[str, Any]]:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .abstract_cloze import WITHOUT_WORDNET, ClozeAnalysis, analyse_cloze
 from .plots import bar_chart, require_matplotlib
 from .question_answering import Analysis, analyse
 from .report import DEFAULT_LIMIT, render_report
 
+if TYPE_CHECKING:
+    from ..data.wordnet import OptionReader
+
 
 def analyse_files(
     data_path: str | Path, predictions_path: str | Path, output_dir: str | Path, limit: int | None = DEFAULT_LIMIT
-) -> Analysis:
+) -> Analysis | ClozeAnalysis:
     """Analyse the predictions of a file, and write what :func:`write_analysis` writes.
 
     Args:
-        data_path: the questions, a JSON file in the format of SQuAD 1.1 or 2.0.
-        predictions_path: a JSON object, question id -> answer, as the official scripts take it. Where
-            ``nbest_<its name>`` stands beside it, that says where the answers stand and how probable they are.
+        data_path: the questions: a JSON file in the format of SQuAD 1.1 or 2.0, or ReCAM's JSON lines.
+        predictions_path: a JSON object, question id -> answer, as the official scripts of SQuAD take it, or -> number
+            of the chosen option. Where ``nbest_<its name>`` stands beside answers, that says where they stand and how
+            probable they are; ``probabilities_<...>.json`` beside ``predictions_<...>.json`` says how probable each
+            option is.
         output_dir: where to write.
         limit: the largest number of questions in the report; None for all.
 
@@ -27,23 +33,61 @@ def analyse_files(
         The analysis.
 
     Raises:
-        ValueError: a file cannot be read, or what :func:`~.question_answering.analyse` and :func:`write_analysis`
-            raise. Nothing is written then.
+        ValueError: a file cannot be read, or what :func:`~.question_answering.analyse`,
+            :func:`~.abstract_cloze.analyse_cloze` and :func:`write_analysis` raise. Nothing is written then.
         ImportError: matplotlib is not installed. Nothing is written then.
     """
-    from ..data.squad import load_squad
-    from ..ensemble import read_predictions
-
     require_matplotlib()
-    predictions_path = Path(predictions_path)
-    nbest_path = predictions_path.with_name(f"nbest_{predictions_path.name}")
-    nbest = _read_nbest(nbest_path) if nbest_path.is_file() else None
-    analysis = analyse(load_squad(data_path), read_predictions(predictions_path), nbest)
+    read = _analyse_options if _is_recam(Path(data_path)) else _analyse_answers
+    analysis = read(Path(data_path), Path(predictions_path))
     write_analysis(analysis, output_dir, limit)
     return analysis
 
 
-def write_analysis(analysis: Analysis, folder: str | Path, limit: int | None = DEFAULT_LIMIT) -> None:
+def _is_recam(path: Path) -> bool:
+    """Whether the first line of a file is an object with options; what cannot be read is left to the right reader."""
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            first = json.loads(next((line for line in lines if line.strip()), ""))
+    except (OSError, ValueError):
+        return False
+    return isinstance(first, dict) and "option_0" in first
+
+
+def _analyse_answers(data_path: Path, predictions_path: Path) -> Analysis:
+    from ..data.squad import load_squad
+    from ..ensemble import read_predictions
+
+    nbest_path = predictions_path.with_name(f"nbest_{predictions_path.name}")
+    hint = "without it, answers are searched in the context"
+    nbest = _read_object(nbest_path, "answers", hint) if nbest_path.is_file() else None
+    return analyse(load_squad(data_path), read_predictions(predictions_path), nbest)
+
+
+def _analyse_options(data_path: Path, predictions_path: Path) -> ClozeAnalysis:
+    from ..data.recam import load_recam
+
+    beside = predictions_path.with_name(predictions_path.name.replace("predictions", "probabilities", 1))
+    has_probabilities = beside != predictions_path and beside.is_file()
+    hint = "without it, the report shows no probabilities"
+    probabilities = _read_object(beside, "probabilities", hint) if has_probabilities else None
+    predictions = _read_object(predictions_path, "option number", "give the predictions that training wrote")
+    reader, remarks = _option_reader()
+    return analyse_cloze(load_recam(data_path), predictions, probabilities, reader, remarks)
+
+
+def _option_reader() -> tuple[OptionReader | None, list[str]]:
+    """What looks options up in WordNet; or None, and a sentence that says why."""
+    from ..data.part_of_speech import get_tagger
+    from ..data.wordnet import OptionReader, find_wordnet
+
+    try:
+        return OptionReader(find_wordnet(), get_tagger()), []
+    except (FileNotFoundError, ImportError) as error:
+        return None, [f"{WITHOUT_WORDNET}{error}"]
+
+
+def write_analysis(analysis: Analysis | ClozeAnalysis, folder: str | Path, limit: int | None = DEFAULT_LIMIT) -> None:
     """Write ``analysis.md``, ``analysis.json``, ``report.html`` and a chart (PNG) of each table.
 
     Args:
@@ -70,11 +114,12 @@ def write_analysis(analysis: Analysis, folder: str | Path, limit: int | None = D
         bar_chart(table, folder / f"{table.name.replace(' ', '-')}.png")
 
 
-def _read_nbest(path: Path) -> dict[str, Any]:
+def _read_object(path: Path, values: str, hint: str) -> dict[str, Any]:
+    """Read a JSON object, question id -> what `values` names; an error ends with the hint."""
     try:
-        nbest = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is no JSON file: {error}; without it, answers are searched in the context") from None
-    if not isinstance(nbest, dict):
-        raise ValueError(f"{path} holds a {type(nbest).__name__}; it must hold an object, question id -> answers")
-    return nbest
+        raise ValueError(f"{path} is no JSON file: {error}; {hint}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} holds a {type(found).__name__}; it must hold an object, question id -> {values}")
+    return found

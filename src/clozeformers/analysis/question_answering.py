@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..data.question_simplification import is_inverted
 from ..metrics.squad import question_scores
-from .tables import Grouping, Table, distribution_table, group_table
+from .tables import Grouping, Table, analysis_markdown, distribution_table, group_table, named
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,6 @@ FORMS = ("simple", "inverted")
 LENGTHS = (NO_ANSWER, "1", "2", "3", "4", "5", "6–10", "11–15", "16 or more")
 SCORE_RANGES = ("0", "under 10", *(f"{low}–{low + 9}" for low in range(10, 100, 10)), "100")
 
-_NAMED_IN_ERRORS = 5
 _QUESTION_WORD = re.compile(r"\b(what|how|where|why|who|whom|whose|when)\b", re.IGNORECASE)
 _FORMS_OF_WHO = ("whom", "whose")
 # A stop, the quotes and notes such as [2] that belong to it, and the opening of what follows.
@@ -153,13 +152,8 @@ class Analysis:
     def to_markdown(self) -> str:
         """Overall scores and all tables, in Markdown."""
         missing = f" {self.missing:,} of them have no prediction and count as wrong." if self.missing else ""
-        lines = [
-            "# Error analysis",
-            f"{len(self.records):,} questions: EM {self.mean('EM'):.2f}, F1 {self.mean('F1'):.2f} (percent).{missing}",
-        ]
-        for table in self.tables:
-            lines += [f"## {table.name[0].upper()}{table.name[1:]}", table.to_markdown()]
-        return "\n\n".join(lines) + "\n"
+        scores = f"EM {self.mean('EM'):.2f}, F1 {self.mean('F1'):.2f} (percent)"
+        return analysis_markdown(f"{len(self.records):,} questions: {scores}.{missing}", self.tables)
 
     def to_json(self) -> str:
         """Overall scores, all tables, and one object a question (without the texts), as JSON."""
@@ -203,7 +197,7 @@ def analyse(
     scores = question_scores(predictions, references, version_2=not all(references.values()))
     missing = [question for question in by_id if question not in predictions]
     if missing:
-        logger.warning("%s without a prediction count as wrong", _named(missing))
+        logger.warning("%s without a prediction count as wrong", named(missing))
     records = tuple(
         _record(row, predictions.get(question), (nbest or {}).get(question), scores.get(question, (0.0, 0.0)))
         for question, row in by_id.items()
@@ -271,9 +265,7 @@ def _by_id(rows: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
 def _check_predictions(predictions: Mapping[str, str], questions: Mapping[str, Any]) -> None:
     unknown = [question for question in predictions if question not in questions]
     if unknown:
-        raise ValueError(
-            f"predictions for {_named(unknown)} that the rows do not have; give the data they were made on"
-        )
+        raise ValueError(f"predictions for {named(unknown)} that the rows do not have; give the data they were made on")
     for question, text in predictions.items():
         if not isinstance(text, str):
             raise ValueError(f"the prediction for {question!r} is {text!r}; it must be a string, '' for no answer")
@@ -390,10 +382,3 @@ def _as_json(record: QuestionRecord) -> dict[str, Any]:
         "exact_match": record.exact_match,
         "f1": record.f1,
     }
-
-
-def _named(questions: Sequence[str]) -> str:
-    """Say how many questions, and name the first."""
-    names = ", ".join(map(repr, questions[:_NAMED_IN_ERRORS]))
-    more = ", ..." if len(questions) > _NAMED_IN_ERRORS else ""
-    return f"{len(questions)} question{'s' * (len(questions) != 1)} ({names}{more})"

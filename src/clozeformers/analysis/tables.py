@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 Example = TypeVar("Example")
 Cell = str | int | float
 
+_NAMED_IN_ERRORS = 5
+
 
 @dataclass(frozen=True)
 class Grouping(Generic[Example]):
@@ -134,6 +136,21 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Markdown of a table; all columns but the first are aligned to the right."""
     rule = ["---", *["---:"] * (len(header) - 1)]
     return "\n".join("| " + " | ".join(map(_escaped, row)) + " |" for row in (header, rule, *rows))
+
+
+def analysis_markdown(summary: str, tables: Iterable[Table]) -> str:
+    """An error analysis in Markdown: a summary, and a section a table."""
+    lines = ["# Error analysis", summary]
+    for table in tables:
+        lines += [f"## {table.name[0].upper()}{table.name[1:]}", table.to_markdown()]
+    return "\n\n".join(lines) + "\n"
+
+
+def named(questions: Sequence[str]) -> str:
+    """Say how many questions, and name the first."""
+    names = ", ".join(map(repr, questions[:_NAMED_IN_ERRORS]))
+    more = ", ..." if len(questions) > _NAMED_IN_ERRORS else ""
+    return f"{len(questions)} question{'s' * (len(questions) != 1)} ({names}{more})"
 
 
 def show(cell: Cell) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from transformers import TrainingArguments
+from .base_arguments import ScriptTrainingArguments
 
 
 @dataclass
@@ -61,30 +61,10 @@ class NegationDataArguments:
 
 
 @dataclass
-class NegationTrainingArguments(TrainingArguments):
+class NegationTrainingArguments(ScriptTrainingArguments):
     """`TrainingArguments`, with what the paper's training adds (section 4); its other settings are in the recipes."""
 
     head_learning_rate: float = field(default=1e-4, metadata={"help": "Of all that is not the encoder's."})
-    early_stopping_patience: int | None = field(
-        default=None, metadata={"help": "Stop after so many evaluations without a better validation F1."}
-    )
     num_folds: int | None = field(default=None, metadata={"help": "Cross-validation over the training corpus."})
     folds: list[int] | None = field(default=None, metadata={"help": "Run these folds only, counted from 1."})
     num_seeds: int = field(default=1, metadata={"help": "Repeat the training with the seeds seed, seed + 1, ..."})
-    card_dir: str | None = field(
-        default=None, metadata={"help": "Write the run's results and model card here as well, named by --run_name."}
-    )
-    remove_unused_columns: bool = field(default=False, metadata={"help": "Keep it: scores read the other columns."})
-    train_sampling_strategy: Literal["group_by_length", "random", "sequential"] = field(
-        default="group_by_length", metadata={"help": "How batches are formed."}
-    )
-
-    def __post_init__(self) -> None:
-        """Early stopping goes by F1; and no memory is pinned where there is no accelerator to copy it to."""
-        if self.early_stopping_patience is not None:
-            self.metric_for_best_model = self.metric_for_best_model or "f1"  # type: ignore[has-type]
-            self.load_best_model_at_end = True
-        super().__post_init__()
-        if self.remove_unused_columns:
-            raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
-        self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"

@@ -68,6 +68,23 @@ def provenance(record: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def selection_note(record: Mapping[str, Any], chosen: str, measure: str) -> str:
+    """A warning where a scored file is the one that chose the step, or epoch, to keep; empty where none is.
+
+    Args:
+        record: of a run.
+        chosen: what was chosen.
+        measure: by which.
+    """
+    validation = record["data"].get("validation_file")
+    if validation is None or validation not in (record["data"].get("test_file") or []):
+        return ""
+    return (
+        f". The {chosen} was chosen by its {measure} on the validation file, which is scored here: "
+        "read that score as optimistic"
+    )
+
+
 def is_on_hub(name: str) -> bool:
     """Whether a name can only be one on the Hub: `owner/name`, and no file or folder here."""
     return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not Path(name).exists()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from datasets import Dataset, load_dataset
 
@@ -33,7 +34,7 @@ def load_corpora(data_args: NegationDataArguments, args: NegationTrainingArgumen
         ValueError: if there is nothing to train on and nothing to score, if early stopping lacks a validation set or
             has two, or if a test file is named twice.
     """
-    train, validation, test = _from_hub(data_args)
+    train, validation, test = splits_from_hub(data_args, _checked)
     files = name_test_files(data_args.test_file or [], taken=test)
     if data_args.train_file is not None:
         train = _read(data_args.train_file, data_args)
@@ -61,18 +62,32 @@ def load_corpora(data_args: NegationDataArguments, args: NegationTrainingArgumen
     return Corpora(train, validation, test, files)
 
 
-def _from_hub(data_args: NegationDataArguments) -> tuple[Dataset | None, Dataset | None, dict[str, Dataset]]:
+def splits_from_hub(
+    data_args: Any, checked: Callable[[Dataset, str], Dataset]
+) -> tuple[Dataset | None, Dataset | None, dict[str, Dataset]]:
+    """Load the dataset that `dataset_name` and `dataset_config_name` name, if one is named.
+
+    Args:
+        data_args: data arguments of any task.
+        checked: given a split and its name for errors, returns it with the task's columns, or raises a ValueError.
+
+    Returns:
+        The splits to train on, to validate with, and to score.
+    """
     if data_args.dataset_name is None:
         return None, None, {}
-    splits = load_dataset(data_args.dataset_name, data_args.dataset_config_name)
-    for name, split in splits.items():
-        missing = sorted(set(NEGATION_FEATURES) - set(split.column_names))
-        if missing:
-            raise ValueError(
-                f"{data_args.dataset_name}, split {name}: no columns {', '.join(missing)}; a corpus has "
-                f"{', '.join(NEGATION_FEATURES)}"
-            )
+    splits = {
+        name: checked(split, f"{data_args.dataset_name}, split {name}")
+        for name, split in load_dataset(data_args.dataset_name, data_args.dataset_config_name).items()
+    }
     return splits.get("train"), splits.get("validation"), {"test": splits["test"]} if "test" in splits else {}
+
+
+def _checked(rows: Dataset, name: str) -> Dataset:
+    missing = sorted(set(NEGATION_FEATURES) - set(rows.column_names))
+    if missing:
+        raise ValueError(f"{name}: no columns {', '.join(missing)}; a corpus has {', '.join(NEGATION_FEATURES)}")
+    return rows
 
 
 def _read(path: str, data_args: NegationDataArguments) -> Dataset:

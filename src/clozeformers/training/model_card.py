@@ -9,11 +9,20 @@ from typing import Any, NamedTuple
 from huggingface_hub import EvalResult, ModelCardData
 
 from ..data.detect import detect_format
-from .cards import is_on_hub, markdown_table, provenance, recipe_name, run_snippet, save_card, shown_name
-from .results import summary_table
+from .cards import (
+    is_on_hub,
+    markdown_table,
+    provenance,
+    recipe_name,
+    run_snippet,
+    save_card,
+    selection_note,
+    shown_name,
+)
+from .results import percent, summary_table
 
 _TEMPLATE = Path(__file__).with_name("model_card_template.md")
-_TASK = "negation-scope"
+TASK = "negation-scope"
 _USAGE = """\
 import clozeformers  # makes the task known
 from transformers import pipeline
@@ -69,7 +78,7 @@ def card_data(record: Mapping[str, Any]) -> ModelCardData:
         language="en",
         library_name="clozeformers",
         pipeline_tag="token-classification",
-        tags=["clozeformers", _TASK, "negation", "orthogonal-attention"],
+        tags=["clozeformers", TASK, "negation", "orthogonal-attention"],
         base_model=encoder if is_on_hub(encoder) else None,
         datasets=[dataset] if dataset and is_on_hub(dataset) else None,
         eval_results=_eval_results(record) or None,
@@ -128,7 +137,7 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
         "head": _head(record),
         "encoder": f"`{shown_name(record['model']['model_name_or_path'])}`",
         "input": _input(record),
-        "averaged": _averaged(record) + _selection(record),
+        "averaged": _averaged(record) + selection_note(record, "epoch", "F1"),
         "scores": summary_table(scores, list(next(iter(scores.values())))) if scores else "",
         "statistics": _statistics_table(record["corpora"]),
         "licence": _CORPORA.get(training_format or "", _OTHER).licence,
@@ -160,16 +169,6 @@ def _averaged(record: Mapping[str, Any]) -> str:
     if runs == 1:
         return "one run" + (f" of {' and '.join(parts)}" if parts else "")
     return f"mean ± standard deviation over {runs} runs ({' and '.join(parts)})"
-
-
-def _selection(record: Mapping[str, Any]) -> str:
-    """A warning where the scored file is the one that chose the epoch."""
-    validation = record["data"].get("validation_file")
-    if validation is None or validation not in (record["data"].get("test_file") or []):
-        return ""
-    return (
-        ". The epoch was chosen by its F1 on the validation file, which is scored here: read that score as optimistic"
-    )
 
 
 def _statistics_table(corpora: Mapping[str, Mapping[str, int]]) -> str:
@@ -205,16 +204,11 @@ def _results_row(record: Mapping[str, Any], test_set: str) -> list[str]:
         _variant(record),
         record["data"]["input"],
         shown_name(record["model"]["model_name_or_path"]),
-        *(_percent(scores[measure]) for measure in ("precision", "recall", "f1", "pcs")),
+        *(percent(scores[measure]) for measure in ("precision", "recall", "f1", "pcs")),
         f"{record['parameters'] / 1e6:.1f} M",
         record["environment"]["date"],
         recipe_name(record),
     ]
-
-
-def _percent(value: Mapping[str, float]) -> str:
-    spread = f" ± {100 * value['std']:.2f}" if value["runs"] > 1 else ""
-    return f"{100 * value['mean']:.2f}{spread}"
 
 
 def _variant(record: Mapping[str, Any]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
 from typing import Any
 
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoTokenizer
 
 from ..data.alignment import CUE_TOKEN, add_cue_token
 from ..modeling.auto import AutoModelForNegationScope
 from ..modeling.configuration_negation_scope import NegationScopeConfigMixin
 from .arguments import NegationDataArguments, NegationModelArguments
+from .model_arguments import filled_in, head_config
 
 # Of a new head, section 4 of the paper; a model that has one keeps its own.
 NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
@@ -37,32 +36,17 @@ def resolve_arguments(
         ValueError: if what was given contradicts the model's own head, or the input's length its encoder; or if
             there is no head and no training.
     """
-    name = model_args.model_name_or_path
-    if (Path(name).is_absolute() or name.startswith(".")) and not Path(name).is_dir():
-        raise ValueError(f"--model_name_or_path: there is no folder {name}; give a saved model's, or a name on the Hub")
-    config = AutoConfig.from_pretrained(name, revision=model_args.revision)
-    has_head = isinstance(config, NegationScopeConfigMixin)
-    if not has_head and not is_trained:
-        raise ValueError(f"{name} is an encoder without a trained head: give --train_file, or a negation scope model")
+    name, revision = model_args.model_name_or_path, model_args.revision
+    config = head_config(name, revision, NegationScopeConfigMixin, is_trained, "a negation scope")
     own: dict[str, Any] = dict(NEW_HEAD, input=NEW_INPUT, max_length=NEW_MAX_LENGTH)
-    if has_head:
+    if config is not None:
         own = {field: getattr(config, field) for field in NEW_HEAD}
         own["input"] = "normal" if config.cue_token is None else "augment"
-        limit = AutoTokenizer.from_pretrained(name, revision=model_args.revision).model_max_length
+        limit = AutoTokenizer.from_pretrained(name, revision=revision).model_max_length
         own["max_length"] = limit if limit < _UNLIMITED else NEW_MAX_LENGTH
-    for arguments in (model_args, data_args):
-        for field in [field for field in own if hasattr(arguments, field)]:
-            given = getattr(arguments, field)
-            if has_head and given not in (None, own[field]) and field not in ("head_dropout", "max_length"):
-                raise ValueError(f"--{field} {given}, but {name} was trained with {own[field]}; leave the option out")
-    filled_model = {field: _given_or(model_args, field, own) for field in NEW_HEAD}
-    filled_data = {field: _given_or(data_args, field, own) for field in ("input", "max_length")}
-    return dataclasses.replace(model_args, **filled_model), dataclasses.replace(data_args, **filled_data)
-
-
-def _given_or(arguments: Any, field: str, own: dict[str, Any]) -> Any:
-    given = getattr(arguments, field)
-    return own[field] if given is None else given
+    model = None if config is None else name
+    free = ("head_dropout", "max_length")
+    return filled_in(model_args, own, model, free), filled_in(data_args, own, model, free)
 
 
 def load_model(model_args: NegationModelArguments, data_args: NegationDataArguments) -> tuple[Any, Any]:

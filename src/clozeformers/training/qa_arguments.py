@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from transformers import TrainingArguments
+from .base_arguments import ScriptTrainingArguments
 
 
 @dataclass
@@ -74,7 +74,7 @@ class QADataArguments:
 
 
 @dataclass
-class QATrainingArguments(TrainingArguments):
+class QATrainingArguments(ScriptTrainingArguments):
     """`TrainingArguments`, with what QANet and BiDAF add (Yu et al., 2018, section 4.1; Jain & Dutta, section 5)."""
 
     optimizer: Literal["adam", "adadelta"] | None = field(
@@ -90,26 +90,11 @@ class QATrainingArguments(TrainingArguments):
     replay_batches: int = field(
         default=0, metadata={"help": "Run so many batches of highest loss once more at the end of an epoch."}
     )
-    early_stopping_patience: int | None = field(
-        default=None, metadata={"help": "Stop after so many evaluations without a better validation F1."}
-    )
-    card_dir: str | None = field(
-        default=None, metadata={"help": "Write the run's results and model card here as well, named by --run_name."}
-    )
-    remove_unused_columns: bool = field(default=False, metadata={"help": "Keep it: scores read the other columns."})
-    train_sampling_strategy: Literal["group_by_length", "random", "sequential"] = field(
-        default="group_by_length", metadata={"help": "How batches are formed."}
-    )
 
     def __post_init__(self) -> None:
-        """Check what this class adds; and pin no memory where there is no accelerator to copy it to."""
-        if self.early_stopping_patience is not None:
-            self.metric_for_best_model = self.metric_for_best_model or "f1"  # type: ignore[has-type]
-            self.load_best_model_at_end = True
+        """Check what this class adds."""
         self.label_names = self.label_names or ["start_positions", "end_positions"]  # type: ignore[has-type]
         super().__post_init__()
-        if self.remove_unused_columns:
-            raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
         if self.ema_decay is not None and not 0 < self.ema_decay < 1:
             raise ValueError(f"--ema_decay is {self.ema_decay}; it must be between 0 and 1, such as 0.999")
         if self.replay_batches < 0 or self.log_warmup_steps < 0:
@@ -121,4 +106,3 @@ class QATrainingArguments(TrainingArguments):
             )
         if self.replay_batches and self.train_sampling_strategy != "group_by_length":
             raise ValueError("--replay_batches goes with --train_sampling_strategy group_by_length; leave one out")
-        self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"

@@ -6,12 +6,11 @@ import dataclasses
 import json
 import logging
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from datasets import Dataset, concatenate_datasets, load_dataset
+from datasets import Dataset, concatenate_datasets
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from ..data.question_simplification import simplify_questions
@@ -24,8 +23,9 @@ from ..modeling.configuration_word_reader import WordReaderConfig
 from ..modeling.modeling_bidaf import BiDAFForQuestionAnswering
 from ..modeling.modeling_qanet import QANetForQuestionAnswering
 from ..modeling.tokenization_word_char import WordCharTokenizer
-from .corpora import name_test_files
+from .corpora import name_test_files, splits_from_hub
 from .cross_validation import first_rows
+from .model_arguments import check_model_folder
 from .qa_arguments import QADataArguments, QAModelArguments
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,12 @@ def load_qa_corpora(data_args: QADataArguments, seed: int) -> QACorpora:
     Raises:
         ValueError: if there is nothing to train on and nothing to score.
     """
-    train, validation, test = _from_hub(data_args)
+
+    def checked(rows: Dataset, name: str) -> Dataset:
+        check_squad_columns(rows, name)
+        return rows
+
+    train, validation, test = splits_from_hub(data_args, checked)
     if data_args.train_file:
         files = [load_squad(path) for path in data_args.train_file]
         train = files[0] if len(files) == 1 else concatenate_datasets(files)
@@ -97,15 +102,6 @@ def load_qa_corpora(data_args: QADataArguments, seed: int) -> QACorpora:
     )
 
 
-def _from_hub(data_args: QADataArguments) -> tuple[Dataset | None, Dataset | None, dict[str, Dataset]]:
-    if data_args.dataset_name is None:
-        return None, None, {}
-    splits = load_dataset(data_args.dataset_name, data_args.dataset_config_name)
-    for name, split in splits.items():
-        check_squad_columns(split, f"{data_args.dataset_name}, split {name}")
-    return splits.get("train"), splits.get("validation"), {"test": splits["test"]} if "test" in splits else {}
-
-
 def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: int | None) -> tuple[Any, Any]:
     """Load a model, or build a new one with the words of the corpora.
 
@@ -129,10 +125,7 @@ def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: 
     else:
         _refuse_options_of_new_models(model_args)
         name = str(model_args.model_name_or_path)
-        if (Path(name).is_absolute() or name.startswith(".")) and not Path(name).is_dir():
-            raise ValueError(
-                f"--model_name_or_path: there is no folder {name}; give a saved model's, or a name on the Hub"
-            )
+        check_model_folder(name)
         tokenizer = AutoTokenizer.from_pretrained(name, revision=model_args.revision)
         model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
         if model_args.word_vectors is not None:

@@ -8,10 +8,19 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
-from .cards import is_on_hub, markdown_table, provenance, recipe_name, run_snippet, save_card, shown_name
+from .cards import (
+    is_on_hub,
+    markdown_table,
+    provenance,
+    recipe_name,
+    run_snippet,
+    save_card,
+    selection_note,
+    shown_name,
+)
 
 _TEMPLATE = Path(__file__).with_name("qa_model_card_template.md")
-_TASK = "extractive-question-answering"
+TASK = "extractive-question-answering"
 _USAGE = """\
 import clozeformers  # makes the task known
 from transformers import pipeline
@@ -55,7 +64,7 @@ def card_data(record: Mapping[str, Any]) -> ModelCardData:
         language="en",
         library_name="clozeformers",
         pipeline_tag="question-answering",
-        tags=["clozeformers", _TASK, _kind(record)],
+        tags=["clozeformers", TASK, _kind(record)],
         base_model=base if base and is_on_hub(base) else None,
         datasets=[dataset] if dataset and is_on_hub(dataset) else None,
         eval_results=[
@@ -77,6 +86,7 @@ def card_data(record: Mapping[str, Any]) -> ModelCardData:
 def _sections(record: Mapping[str, Any]) -> dict[str, str]:
     """What the template's places are filled with."""
     run, data, no_answer = record["runs"][0], record["data"], record["data"]["no_answer"]
+    chosen = record["training"].get("load_best_model_at_end")
     fields = {name: value for name, value in record["config"].items() if not name.startswith(("_", "transformers"))}
     return {
         **provenance(record),
@@ -85,7 +95,7 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
         "config": ", ".join(f"`{name}={value}`" for name, value in fields.items()),
         "or_none": ", or that none do" if no_answer else "",
         "script": "SQuAD 2.0" if no_answer else "SQuAD 1.1",
-        "selection": _selection(record),
+        "selection": selection_note(record, "step", "F1") if chosen else "",
         "scores": _scores_table(record["scores"]),
         "epochs": f"{run['epochs']:.4g}, {run['steps']:,} steps" if run.get("epochs") else "none",
         "statistics": _statistics_table(record["corpora"]),
@@ -107,14 +117,6 @@ def _vectors(record: Mapping[str, Any]) -> str:
         return "learned" if record["model"].get("model_name_or_path") is None else "the model's own"
     kind, _, name = source.rpartition("encoder:")
     return f"input embeddings of {shown_name(name)}" if kind or source != name else shown_name(source)
-
-
-def _selection(record: Mapping[str, Any]) -> str:
-    """A warning where the scored file is the one that chose the step."""
-    validation, chosen = record["data"].get("validation_file"), record["training"].get("load_best_model_at_end")
-    if not chosen or validation is None or validation not in (record["data"].get("test_file") or []):
-        return ""
-    return ". The step was chosen by its F1 on the validation file, which is scored here: read that score as optimistic"
 
 
 def _scores_table(scores: Mapping[str, Any]) -> str:

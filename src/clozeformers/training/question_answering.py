@@ -11,8 +11,8 @@ import torch
 from datasets import Dataset
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.utils.data import Sampler, SequentialSampler
-from transformers import EarlyStoppingCallback, EvalPrediction, Trainer, TrainerCallback
+from torch.utils.data import Sampler
+from transformers import EvalPrediction, TrainerCallback
 
 from ..data.qa_collator import QuestionAnsweringCollator
 from ..data.question_simplification import simplify_questions
@@ -21,7 +21,8 @@ from ..pipelines.qa_answers import NBest, answer_texts, predict_answers
 from .ema import ExponentialMovingAverage
 from .qa_arguments import QATrainingArguments
 from .results import read_json, write_json
-from .sampling import EpochLengthGroupedSampler, HardBatchReplaySampler
+from .sampling import HardBatchReplaySampler
+from .trainer import ReadingTrainer
 
 SIMPLE_ENDING = "\nsimple"
 TRAINING_WEIGHTS_FILE = "training_weights.safetensors"
@@ -43,8 +44,8 @@ class Questions(NamedTuple):
     features: Dataset
 
 
-class QuestionAnsweringTrainer(Trainer):
-    """`Trainer` with the official scores, averages of the weights, and replay of hard batches.
+class QuestionAnsweringTrainer(ReadingTrainer):
+    """`ReadingTrainer` with the official scores, averages of the weights, and replay of hard batches.
 
     Args:
         model: any question answering model.
@@ -90,8 +91,6 @@ class QuestionAnsweringTrainer(Trainer):
         self._replay: HardBatchReplaySampler | None = None
         self._resumed_from: str | None = None
         self.add_callback(_StepCallback(self))
-        if args.early_stopping_patience is not None:
-            self.add_callback(EarlyStoppingCallback(args.early_stopping_patience))
 
     # ------------------------------------------------------------------------------------------------------ training
 
@@ -136,19 +135,12 @@ class QuestionAnsweringTrainer(Trainer):
         return loss
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler[int] | None:
+        if not self.args.replay_batches:
+            return super()._get_train_sampler(train_dataset)
         rows = self.train_dataset if train_dataset is None else train_dataset
-        if self.args.train_sampling_strategy != "group_by_length":
-            return super()._get_train_sampler(rows)
-        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
         batch = self.args.train_batch_size * self.args.world_size
-        if self.args.replay_batches:
-            self._replay = HardBatchReplaySampler(batch, list(rows["length"]), seed, self.args.replay_batches)
-            return self._replay
-        return EpochLengthGroupedSampler(batch * self.args.gradient_accumulation_steps, list(rows["length"]), seed)
-
-    def _get_eval_sampler(self, eval_dataset: Dataset) -> SequentialSampler:
-        # Trainer would group by length at random; predictions must come in the order of the features.
-        return SequentialSampler(eval_dataset)
+        self._replay = HardBatchReplaySampler(batch, list(rows["length"]), self.data_seed, self.args.replay_batches)
+        return self._replay
 
     # --------------------------------------------------------------------------------------------------- checkpoints
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,19 @@ from ..pipelines.qa_answers import answer_texts
 from .corpora import file_label
 from .qa_arguments import QADataArguments, QAModelArguments, QATrainingArguments
 from .qa_loading import QACorpora, load_qa_corpora, load_qa_model
-from .qa_model_card import write_qa_model_card
+from .qa_model_card import TASK, write_qa_model_card
 from .question_answering import QuestionAnsweringTrainer, Questions, simple_forms
-from .results import environment, summarise, write_json
-from .runs import RESULTS_FILE, checkpoint_to_resume, command_line, push_run, run_once, set_up_logging, training_record
+from .results import write_json
+from .runs import (
+    command_line,
+    measured_record,
+    publish_record,
+    run_arguments,
+    run_once,
+    run_result,
+    set_up_logging,
+    train_and_evaluate,
+)
 
 SCRIPT = "run_extractive_qa.py"
 
@@ -44,39 +52,19 @@ def run_extractive_qa(
             f"--eval_strategy {args.eval_strategy.value} needs --validation_file, or a --dataset_name with a "
             "validation split; or give --eval_strategy no"
         )
-    output_dir = Path(str(args.output_dir))
-    arguments = {**dataclasses.asdict(model_args), **dataclasses.asdict(data_args), **training_record(args)}
     result = run_once(
-        output_dir,
-        arguments,
+        Path(str(args.output_dir)),
+        run_arguments(model_args, data_args, args),
         args,
         args.seed,
         lambda run_args: train_and_score(corpora, model_args, data_args, run_args),
     )
     scores: dict[str, dict[str, float]] = result["scores"]
-    record = {
-        "name": args.run_name or output_dir.name,
-        "task": "extractive-question-answering",
-        "command": command_line(SCRIPT, command, args.hub_token),
-        "model": dataclasses.asdict(model_args),
-        "data": {name: value for name, value in dataclasses.asdict(data_args).items() if value is not None},
-        "training": training_record(args),
-        "corpora": corpus_statistics(corpora),
-        "environment": environment(),
-        "minutes": result["minutes"],
-        "parameters": result["parameters"],
-        "config": result["config"],
-        "scores": summarise([scores]) if scores else {},
-        "runs": [result],
-    }
+    shown = command_line(SCRIPT, command, args.hub_token)
+    statistics = corpus_statistics(corpora)
+    record = measured_record(TASK, shown, (model_args, data_args, args), statistics, [result])
     if args.process_index == 0:
-        write_json(record, output_dir / RESULTS_FILE)
-        card = write_qa_model_card(record, output_dir, output_dir if (output_dir / "config.json").exists() else None)
-        if args.card_dir is not None:
-            write_json(record, Path(args.card_dir) / f"{record['name']}.json")
-            (Path(args.card_dir) / f"{record['name']}.md").write_bytes(card.read_bytes())
-        if args.push_to_hub:
-            push_run(output_dir, args)
+        publish_record(record | {"config": result["config"]}, args, write_qa_model_card)
     return scores
 
 
@@ -114,16 +102,9 @@ def train_and_score(
         else None,
         validation=questions(corpora.validation, "validation") if corpora.validation is not None else None,
     )
-    if trainer.train_dataset is not None:
-        metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(args)).metrics
-        trainer.save_model()
-        trainer.save_metrics("train", metrics)
-        trainer.save_state()
-    if trainer.validation is not None:
-        metrics = trainer.evaluate()
-        trainer.save_metrics("eval", metrics)
-        if data_args.no_answer:
-            trainer.no_answer_threshold = metrics["eval_best_f1_thresh"]
+    evaluated = train_and_evaluate(trainer)
+    if data_args.no_answer and trainer.validation is not None:
+        trainer.no_answer_threshold = evaluated["eval_best_f1_thresh"]
     scores = {}
     for name, rows in corpora.test.items():
         metrics = trainer.predict_questions(questions(rows, name))
@@ -134,19 +115,9 @@ def train_and_score(
             threshold = trainer.no_answer_threshold if data_args.no_answer else None
             write_json(answer_texts(trainer.nbest, threshold), Path(str(args.output_dir)) / f"predictions_{label}.json")
             write_json(trainer.nbest, Path(str(args.output_dir)) / f"nbest_predictions_{label}.json")
-    return {
-        "run": "",
-        "seed": args.seed,
-        "scores": scores,
-        "epochs": trainer.state.epoch,
-        "steps": trainer.state.global_step,
-        "best": {
-            "step": trainer.state.best_global_step,
-            args.metric_for_best_model or "loss": trainer.state.best_metric,
-        },
+    return run_result(trainer, "", scores, started) | {
         "no_answer_threshold": trainer.no_answer_threshold if data_args.no_answer else None,
         "features": reports,
-        "minutes": (time.monotonic() - started) / 60,
         "parameters": sum(value.numel() for value in model.parameters() if value.requires_grad),
         "config": model.config.to_diff_dict(),
     }

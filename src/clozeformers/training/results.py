@@ -46,15 +46,17 @@ def summarise(runs: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, di
     return summary
 
 
+def percent(value: Mapping[str, float]) -> str:
+    """A mean of `summarise` in percent; over several runs with the standard deviation."""
+    spread = f" ± {100 * value['std']:.2f}" if value["runs"] > 1 else ""
+    return f"{100 * value['mean']:.2f}{spread}"
+
+
 def summary_table(summary: Mapping[str, Mapping[str, Mapping[str, float]]], measures: Sequence[str]) -> str:
     """Markdown table of a summary, in percent: one row a test set, mean and, over several runs, standard deviation."""
     lines = ["| test set | " + " | ".join(measures) + " |", "| --- |" + " ---: |" * len(measures)]
     for test_set, values in summary.items():
-        cells = []
-        for measure in measures:
-            value = values[measure]
-            spread = f" ± {100 * value['std']:.2f}" if value["runs"] > 1 else ""
-            cells.append(f"{100 * value['mean']:.2f}{spread}")
+        cells = [percent(values[measure]) for measure in measures]
         lines.append(f"| {test_set} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""What the training scripts have in common: logging, records, checkpoints, publishing."""
+"""What the training scripts have in common: logging, seeds, records, checkpoints, publishing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import dataclasses
 import json
 import logging
 import shlex
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import transformers
 from huggingface_hub import create_repo, upload_folder
 from transformers import TrainingArguments
 
-from .results import read_json, write_json
+from .base_arguments import ScriptTrainingArguments
+from .results import environment, read_json, summarise, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -41,16 +43,44 @@ def command_line(script: str, arguments: list[str], token: str | None) -> str:
     return shlex.join(["python", f"run_glue_style/{script}", *shown])
 
 
-def training_record(args: TrainingArguments) -> dict[str, Any]:
-    """The training arguments that were given, places and reports left out."""
+def training_record(args: ScriptTrainingArguments) -> dict[str, Any]:
+    """The training arguments that were given or that the class always records, places and reports left out."""
     defaults = type(args)(output_dir="unused", use_cpu=args.use_cpu)
     record = {}
     for spec in dataclasses.fields(args):
         value = getattr(args, spec.name)
-        given = spec.init and spec.name not in _SILENT and value != getattr(defaults, spec.name)
-        if given and isinstance(value, (int, float, str, list)):
+        given = value != getattr(defaults, spec.name) or spec.name in args.always_recorded
+        if given and spec.init and spec.name not in _SILENT and isinstance(value, (int, float, str, list)):
             record[spec.name] = getattr(value, "value", value)
     return record
+
+
+def run_arguments(*arguments: Any) -> dict[str, Any]:
+    """All that decides a run's result: of the training arguments what is recorded, of the others every field."""
+    decisive: dict[str, Any] = {}
+    for group in arguments:
+        decisive |= training_record(group) if isinstance(group, ScriptTrainingArguments) else dataclasses.asdict(group)
+    return decisive
+
+
+def seeds_of(args: Any) -> range:
+    """The seeds `seed`, `seed` + 1, ... of a command; they have `num_seeds` among their arguments.
+
+    Raises:
+        ValueError: if there is none, or several are to start from one checkpoint or to be pushed as one model.
+    """
+    if args.num_seeds < 1:
+        raise ValueError(f"--num_seeds is {args.num_seeds}; it must be at least 1")
+    if args.num_seeds > 1 and is_checkpoint(args.resume_from_checkpoint):
+        raise ValueError("several runs do not start from one checkpoint; --resume_from_checkpoint true resumes each")
+    if args.num_seeds > 1 and args.push_to_hub:
+        raise ValueError("--push_to_hub pushes one model; leave out --num_seeds")
+    return range(args.seed, args.seed + args.num_seeds)
+
+
+def run_name(args: Any, seed: int) -> str:
+    """The folder of a seed's run within that of the command: empty where there is one seed only."""
+    return f"seed-{seed}" if args.num_seeds > 1 else ""
 
 
 def run_once(
@@ -95,6 +125,101 @@ def run_once(
     if args.process_index == 0:
         write_json(result, done)
     return result
+
+
+def train_and_evaluate(trainer: Any) -> dict[str, float]:
+    """Train and save, if there is something to train on, and evaluate, if there is something to evaluate on.
+
+    Returns:
+        What was measured on the validation set; empty without one.
+    """
+    evaluated: dict[str, float] = {}
+    if trainer.train_dataset is not None:
+        metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args)).metrics
+        trainer.save_model()
+        trainer.save_metrics("train", metrics)
+        trainer.save_state()
+    if trainer.eval_dataset is not None:
+        evaluated = trainer.evaluate()
+        trainer.save_metrics("eval", evaluated)
+    return evaluated
+
+
+def run_result(trainer: Any, name: str, scores: Mapping[str, Any], started: float) -> dict[str, Any]:
+    """What is recorded of a run.
+
+    Args:
+        trainer: after training and scoring.
+        name: of the run, that of its folder.
+        scores: test set -> measure -> value.
+        started: when, as `time.monotonic` tells it.
+    """
+    state, args = trainer.state, trainer.args
+    return {
+        "run": name,
+        "seed": args.seed,
+        "scores": scores,
+        "epochs": state.epoch,
+        "steps": state.global_step,
+        "best": {"step": state.best_global_step, args.metric_for_best_model or "loss": state.best_metric},
+        "minutes": (time.monotonic() - started) / 60,
+    }
+
+
+def measured_record(
+    task: str,
+    command: str,
+    arguments: tuple[Any, Any, ScriptTrainingArguments],
+    corpora: Mapping[str, Any],
+    results: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The record of a command: how it was done, and what it measured.
+
+    Args:
+        task: name of the task.
+        command: the command line, as it can be shown.
+        arguments: model, data and training arguments.
+        corpora: name of a corpus -> its counts.
+        results: of the runs; what `run_result` returns, and `parameters`.
+    """
+    model_args, data_args, args = arguments
+    return {
+        "name": args.run_name or Path(str(args.output_dir)).name,
+        "task": task,
+        "command": command,
+        "model": dataclasses.asdict(model_args),
+        "data": {name: value for name, value in dataclasses.asdict(data_args).items() if value is not None},
+        "training": training_record(args),
+        "corpora": corpora,
+        "environment": environment(),
+        "minutes": sum(result["minutes"] for result in results),
+        "parameters": results[0]["parameters"],
+        "scores": summarise([result["scores"] for result in results]) if results[0]["scores"] else {},
+        "runs": results,
+    }
+
+
+def publish_record(
+    record: Mapping[str, Any],
+    args: ScriptTrainingArguments,
+    write_card: Callable[[Mapping[str, Any], Path, Path | None], Path],
+) -> None:
+    """Write results and model card into the output folder and, named by the run, into `card_dir`; push, if asked to.
+
+    Args:
+        record: what `measured_record` returns, with what the task adds.
+        args: training arguments of the command.
+        write_card: writes a record's card into a folder, given a saved model or None, and returns the file.
+    """
+    output_dir = Path(str(args.output_dir))
+    first = output_dir / record["runs"][0]["run"]
+    write_json(record, output_dir / RESULTS_FILE)
+    card = write_card(record, output_dir, first if (first / "config.json").exists() else None)
+    if args.card_dir is not None:
+        write_json(record, Path(args.card_dir) / f"{record['name']}.json")
+        (Path(args.card_dir) / f"{record['name']}.md").write_bytes(card.read_bytes())
+    if args.push_to_hub:
+        push_run(output_dir, args)
 
 
 def push_run(folder: Path, args: TrainingArguments) -> None:

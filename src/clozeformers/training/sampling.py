@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
+from datasets import Dataset
 from transformers.trainer_pt_utils import LengthGroupedSampler, get_length_grouped_indices
 
 
@@ -73,3 +74,9 @@ class HardBatchReplaySampler(EpochLengthGroupedSampler):
         known = self.losses[: self.num_batches - self._UNKNOWN_YET]
         for number in sorted(range(len(known)), key=lambda number: -known[number])[: self.num_replayed]:
             yield from batches[number]
+
+
+def sorted_by_length(features: Dataset) -> Dataset:
+    """Longest first, so that batches hold like lengths and a batch too large for the memory fails at once."""
+    lengths = features["length"]
+    return features.select(sorted(range(len(features)), key=lambda number: -lengths[number]), keep_in_memory=True)
