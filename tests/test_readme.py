@@ -17,6 +17,7 @@ from clozeformers.demo import main as demo
 from clozeformers.training.model_card import results_table
 from clozeformers.training.qa_model_card import qa_results_table
 
+from .training.cloze_corpora import recam_rows, save_encoder, write_dictionary, write_recam
 from .training.qa_corpora import write_squad
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +111,27 @@ def test_the_question_answering_example(tmp_path):
     assert found["answer"] in "The letter was written by Ada Lovelace in 1843."
 
 
+def test_the_abstract_cloze_example(tmp_path):
+    [command] = [command for command in COMMANDS if "run_abstract_cloze" in command]
+    for folder in ("run_glue_style", "configs"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    words = shlex.split(command)
+    for seed, word in enumerate(sorted({word for word in words if word.startswith("recam-")})):
+        write_recam(tmp_path / word, recam_rows(16, seed))
+    words += ["--model_name_or_path", str(save_encoder(tmp_path / "encoder", "bert")), "--num_train_epochs", "1"]
+    words += ["--use_cpu", "true"]
+    home = write_dictionary(tmp_path / "home")
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "CLOZEFORMERS_HOME": str(home)}
+    [code] = [code for kind, code in BLOCKS if kind == "python" and "runs/cloze" in code]
+    for arguments in (words[1:], ["-c", code]):
+        result = subprocess.run(
+            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
+        )
+        assert result.returncode == 0, result.stderr[-3000:]
+    printed = [line.split()[:2] for line in result.stdout.splitlines()]
+    assert sorted(printed) == [["committing", "1"], ["prompting", "0"]]
+
+
 @pytest.mark.parametrize("command", [command for command in COMMANDS if "run_negation_scope" in command])
 def test_training_commands_run(workplace, command, tmp_path):
     words = shlex.split(command)
@@ -165,7 +187,9 @@ def marked(name: str) -> str:
 def test_the_results_table_comes_from_the_files():
     records = [json.loads(path.read_text()) for path in sorted((ROOT / "model_cards").glob("*.json"))]
     answering = [record for record in records if record.get("task") == "extractive-question-answering"]
-    assert marked("results") == results_table([record for record in records if record not in answering]).strip()
+    choosing = [record for record in records if record.get("task") == "abstract-cloze"]
+    scoping = [record for record in records if record not in [*answering, *choosing]]
+    assert marked("results") == results_table(scoping).strip()
     assert marked("qa-results") == (qa_results_table(answering).strip() if answering else "")
     for path in (ROOT / "model_cards").glob("*.json"):
         assert path.with_suffix(".md").exists(), f"{path} has no card"
