@@ -23,7 +23,7 @@ test-min: $(VENV_MIN)/ready ## run the tests with the lowest versions that pypro
 	$(VENV_MIN)/bin/python -m pytest $(PYTEST_OPTIONS)
 
 wordnet: $(VENV)/ready ## put WordNet where it is found: from the system's package, or downloaded
-	$(VENV)/bin/clozeformers wordnet install || { apt-get install -y --no-install-recommends wordnet-base \
+	$(VENV)/bin/clozeformers wordnet install || { apt-get update -qq; apt-get install -y --no-install-recommends wordnet-base \
 		wordnet-sense-index && $(VENV)/bin/clozeformers wordnet install; }
 
 corpora: $(VENV)/ready ## run the tests that read real corpora: make corpora CORPORA=folder
