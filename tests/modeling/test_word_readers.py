@@ -412,6 +412,26 @@ def test_wrong_inputs() -> None:
         build("bidaf").set_word_features({}, [])
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("input_ids", lambda values: values[0], r"input_ids have shape \(17,\).*unsqueeze"),
+        (
+            "attention_mask",
+            lambda values: values[:, 1:],
+            r"attention_mask has shape \(2, 16\); that of input_ids is \(2, 17\)",
+        ),
+        ("token_type_ids", lambda values: values[:1], "token_type_ids has shape"),
+        ("char_ids", lambda values: values.flatten(1), r"char_ids have shape .* must be \[2, 17, characters\]"),
+    ],
+)
+def test_wrong_shapes(name: str, change: Callable[[Tensor], Tensor], message: str) -> None:
+    inputs = batch([example(0, 4, 10), example(1, 3, 8)])
+    inputs.setdefault("attention_mask", torch.ones_like(inputs["input_ids"]))
+    with pytest.raises(ValueError, match=message):
+        build("qanet")(**inputs | {name: change(inputs[name])})
+
+
 def test_word_features_are_those_of_the_paper() -> None:
     model = build("bidaf-combined")
     frequency = model.document_frequency

@@ -138,7 +138,11 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
         Returns:
             Start and end logits ``[B, L]``, the dtype's minimum outside ``[CLS]`` and context; with positions, the
             loss: the mean of both cross-entropies.
+
+        Raises:
+            ValueError: for inputs of other shapes.
         """
+        _check_shapes(input_ids, char_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
         real = (input_ids != self.config.pad_token_id) if attention_mask is None else attention_mask.to(torch.bool)
         is_context, is_question = self._parts(input_ids, real, token_type_ids)
         words, word_numbers = self.embeddings(input_ids, char_ids)
@@ -200,6 +204,23 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
     def rescore(self, start: Tensor, end: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Change the logits ``[B, S]`` at prediction; not at all, unless a subclass does."""
         return start, end
+
+
+def _check_shapes(input_ids: Tensor, char_ids: Tensor | None, **others: Tensor | None) -> None:
+    if input_ids.dim() != 2:
+        raise ValueError(
+            f"input_ids have shape {tuple(input_ids.shape)}, not [examples, words]; for a single example, add a "
+            "dimension with .unsqueeze(0)"
+        )
+    shape = tuple(input_ids.shape)
+    for name, values in others.items():
+        if values is not None and values.shape != shape:
+            raise ValueError(f"{name} has shape {tuple(values.shape)}; that of input_ids is {shape}")
+    if char_ids is not None and (char_ids.dim() != 3 or char_ids.shape[:2] != shape):
+        raise ValueError(
+            f"char_ids have shape {tuple(char_ids.shape)}; they must be [{shape[0]}, {shape[1]}, characters], as WordCharTokenizer "
+            "gives them"
+        )
 
 
 def unpack(logits: Tensor, mask: Tensor, positions: Tensor, like: Tensor) -> Tensor:
