@@ -218,8 +218,8 @@ def _check_shapes(input_ids: Tensor, char_ids: Tensor | None, **others: Tensor |
             raise ValueError(f"{name} has shape {tuple(values.shape)}; that of input_ids is {shape}")
     if char_ids is not None and (char_ids.dim() != 3 or char_ids.shape[:2] != shape):
         raise ValueError(
-            f"char_ids have shape {tuple(char_ids.shape)}; they must be [{shape[0]}, {shape[1]}, characters], as WordCharTokenizer "
-            "gives them"
+            f"char_ids have shape {tuple(char_ids.shape)}; they must be [{shape[0]}, {shape[1]}, characters], as "
+            "WordCharTokenizer gives them"
         )
 
 
