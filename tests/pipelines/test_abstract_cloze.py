@@ -315,9 +315,9 @@ def test_two_hundred_odd_questions(cloze: AbstractClozePipeline) -> None:
 
 def test_a_very_long_article_takes_no_longer(cloze: AbstractClozePipeline) -> None:
     long = ASKED | {"article": ARTICLE * 3000}
-    start = time.monotonic()
+    start = time.process_time()
     assert same(cloze(long, max_option_length=60), cloze(ASKED | {"article": ARTICLE * 10}, max_option_length=60))
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_missing_wordnet_is_no_matter_of_the_input(monkeypatch: pytest.MonkeyPatch) -> None:

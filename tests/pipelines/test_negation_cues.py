@@ -129,9 +129,9 @@ def test_letter_case_does_not_matter(parts: list[str]) -> None:
 def test_time_grows_with_length_only(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     words = by_space(text)
-    begin = time.perf_counter()
+    begin = time.process_time()
     find_cues(text, words)
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_the_module_needs_only_the_standard_library() -> None:

@@ -15,7 +15,7 @@ __all__ = ["CorpusError", "load_negation_corpus", "load_recam", "load_squad"]
 
 # Imported at first use: `datasets` takes a second to import.
 _MODULES = {
-    "CorpusError": ".schema",
+    "CorpusError": ".corpus_error",
     "load_negation_corpus": ".negation_corpora",
     "load_recam": ".recam",
     "load_squad": ".squad",
