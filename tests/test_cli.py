@@ -126,7 +126,17 @@ def test_results_prints_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("{", "is no JSON file"), ("[1]", "holds no results"), (None, "No such file")]
+    ("content", "message"),
+    [
+        ("{", "is no JSON file"),
+        ("[1]", "holds no results"),
+        (None, "No such file"),
+        (
+            '{"model": {}, "data": {}, "scores": {"a": {}}, "environment": {}, "task": "abstract-cloze"}',
+            "is incomplete",
+        ),
+        ('{"model": {}, "data": {}, "scores": {}, "environment": {}, "task": ["a"]}', "known are negation-scope"),
+    ],
 )
 def test_results_that_are_none(
     content: str | None, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

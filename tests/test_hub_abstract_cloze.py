@@ -12,6 +12,7 @@ import pytest
 from transformers import AutoConfig, AutoModelForMultipleChoice, pipeline
 
 from clozeformers import AlbertWithWNDuma, BertWithWNDuma, XLNetWithWNDuma
+from clozeformers.cli import main as command_line
 from clozeformers.hub import save_with_code
 
 from .cloze_models import ARTICLE, tiny_wn_duma
@@ -67,6 +68,12 @@ def test_loads_where_the_library_is_not_installed(tmp_path: Path, wordnet: None)
     for place, found in expected.items():
         assert answers[place] == same(found)
         assert sorted(len(one["definitions"]) for one in found) == [1, 2]
+
+
+def test_the_command_exports_it(tmp_path: Path, wordnet: None) -> None:
+    tiny_wn_duma(BertWithWNDuma).save_pretrained(tmp_path / "model")
+    assert command_line(["export", str(tmp_path / "model"), str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "clozeformers_pipelines_abstract_cloze.py").exists()
 
 
 @pytest.mark.parametrize("model", MODELS)

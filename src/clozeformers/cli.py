@@ -103,8 +103,12 @@ def _results(options: argparse.Namespace) -> Iterator[str]:
         record = _read_record(path)
         # The first results of negation scope did not name their task.
         task = record.get("task", model_card.TASK)
-        if task not in by_task:
+        if not isinstance(task, str) or task not in by_task:
             raise ValueError(f"{path} holds results of the task {task!r}; known are {', '.join(by_task)}")
+        try:
+            writers[task]([record])
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} is incomplete ({error!r}); give the results.json of a training script") from None
         by_task[task].append(record)
     yield "\n\n".join(writers[task](records) for task, records in by_task.items() if records)
 
@@ -208,8 +212,6 @@ def _load_pipeline(model: str, task: str | None = "negation-scope") -> Any:
     """Load a pipeline; without a task, the one that suits the model."""
     import transformers
 
-    from .modeling.configuration_word_reader import WordReaderConfig
-
     if (Path(model).is_absolute() or model.startswith(".")) and not Path(model).is_dir():
         raise FileNotFoundError(f"there is no folder {model}; give a saved model's folder, or owner/name on the Hub")
     # Only results and errors are of interest here, not the progress of loading.
@@ -218,7 +220,7 @@ def _load_pipeline(model: str, task: str | None = "negation-scope") -> Any:
     # Without a plain no, transformers asks on the standard input, where the texts may come from.
     if task is None:
         config = transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
-        task = "extractive-question-answering" if isinstance(config, WordReaderConfig) else "negation-scope"
+        task = getattr(config, "pipeline_task", "negation-scope")
     return transformers.pipeline(task, model=model, trust_remote_code=False)
 
 

@@ -18,9 +18,12 @@ from transformers import (
     AutoTokenizer,
     BertConfig,
     BertForSequenceClassification,
+    BertModel,
     RobertaForMultipleChoice,
+    pipeline,
 )
 
+from clozeformers import BertWithWNDuma
 from clozeformers.data.cloze_collator import ClozeCollator
 from clozeformers.data.cloze_features import cloze_features
 from clozeformers.modeling.modeling_wn_duma import WN_DUMA_MODELS
@@ -33,6 +36,7 @@ from tests.cloze_models import (
     FakeReader,
     bert_tokenizer,
     cloze_rows,
+    roberta_tokenizer,
     tiny_cloze,
     tiny_wn_duma,
 )
@@ -357,6 +361,21 @@ def test_other_models_are_refused() -> None:
     plain = BertForSequenceClassification(BertConfig(vocab_size=len(tokenizer), **sizes))
     with pytest.raises(ValueError, match="BertForSequenceClassification is no multiple choice model"):
         AbstractClozePipeline(model=plain, tokenizer=tokenizer)
+
+
+def test_checkpoints_of_other_tasks_are_refused(tmp_path: Path) -> None:
+    tokenizer = bert_tokenizer()
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    BertModel(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="BertModel is no multiple choice model"):
+        pipeline("abstract-cloze", model=str(tmp_path), device="cpu")
+
+
+def test_a_tokenizer_of_another_layout_is_refused() -> None:
+    cloze = tiny_wn_duma(BertWithWNDuma)
+    with pytest.raises(ValueError, match="puts 2 separators between article and option, but BertWithWNDuma expects 1"):
+        AbstractClozePipeline(model=cloze.model, tokenizer=roberta_tokenizer())
 
 
 def test_numbers_that_are_none_are_told() -> None:

@@ -227,7 +227,7 @@ def test_finished_seeds_are_read_not_repeated(
     (tmp_path / "run" / "seed-1" / "run-results.json").unlink()
     marked = tmp_path / "run" / "seed-0" / "run-results.json"
     marked.write_text(json.dumps(json.loads(marked.read_text()) | {"minutes": 4321.0}))
-    with pytest.raises(ValueError, match="holds a finished run; give another --output_dir"):
+    with pytest.raises(ValueError, match="holds the results of an earlier command; give another --output_dir"):
         run(*arguments)
     with pytest.raises(ValueError, match="with other learning_rate"):
         run(*arguments, "--learning_rate", "2e-2", "--resume_from_checkpoint", "true")
@@ -238,6 +238,35 @@ def test_finished_seeds_are_read_not_repeated(
     # With all seeds finished, nothing is prepared: WordNet may be gone.
     monkeypatch.setattr("clozeformers.training.abstract_cloze_runs.prepare", None)
     assert run(*arguments, "--resume_from_checkpoint", "true")["scores"] == first["scores"]
+
+
+def test_other_data_or_another_command_are_noticed(
+    run: Callable[..., dict[str, Any]], places: dict[str, Path], tmp_path: Path
+) -> None:
+    test = write_recam(tmp_path / "t.jsonl", recam_rows(6, 5))
+    arguments = ["--train_file", str(places["train"]), "--test_file", str(test), *LAST, "--max_steps", "1"]
+    run(*arguments)
+    with pytest.raises(ValueError, match=r"results.json holds the results of an earlier command"):
+        run(*arguments, "--num_seeds", "2")
+    write_recam(test, recam_rows(7, 6))
+    with pytest.raises(ValueError, match=r"a finished run with other contents of .*t\.jsonl"):
+        run(*arguments, "--resume_from_checkpoint", "true")
+
+
+def test_a_model_that_diverges_is_not_scored(
+    run: Callable[..., dict[str, Any]], places: dict[str, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=r"seed 42 gives probabilities that are no numbers: .* lower --learning_rate"):
+        run(*training(places, "test"), *LAST, *("--max_steps", "6", "--learning_rate", "1e30", "--max_grad_norm", "0"))
+    assert not (tmp_path / "run" / "results.json").exists()
+    assert not (tmp_path / "run" / "predictions_test.json").exists()
+
+
+def test_an_untrained_head_is_not_scored(run: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "hub").mkdir()
+    write_recam(tmp_path / "hub" / "test.jsonl", recam_rows(6, 5))
+    with pytest.raises(ValueError, match="head"):
+        run("--dataset_name", str(tmp_path / "hub"), *LAST)
 
 
 def test_the_best_model_is_kept(run: Callable[..., dict[str, Any]], places: dict[str, Path], tmp_path: Path) -> None:

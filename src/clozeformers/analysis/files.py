@@ -51,7 +51,7 @@ def _is_recam(path: Path) -> bool:
             first = json.loads(next((line for line in lines if line.strip()), ""))
     except (OSError, ValueError):
         return False
-    return isinstance(first, dict) and "option_0" in first
+    return isinstance(first, dict) and not first.keys().isdisjoint({"option_0", "options"})
 
 
 def _analyse_answers(data_path: Path, predictions_path: Path) -> Analysis:

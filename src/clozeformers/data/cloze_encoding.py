@@ -119,6 +119,21 @@ def pair_layout(tokenizer: Any) -> PairLayout:
     )
 
 
+def check_separators(layout: PairLayout, expected: int, model: str) -> None:
+    """Raise a ValueError if the tokenizer ends the article otherwise than the model takes it to.
+
+    Args:
+        layout: the tokenizer's.
+        expected: how many separators the model finds behind the article.
+        model: its name, for the error.
+    """
+    if len(layout.between) != expected:
+        raise ValueError(
+            f"the tokenizer puts {len(layout.between)} separators between article and option, but {model} expects "
+            f"{expected}; use the tokenizer of the model's own encoder"
+        )
+
+
 def cut_lengths(article: Integers, option: Integers, definitions: Integers, room: int) -> tuple[Integers, Integers]:
     """Choose how much of articles and definitions is read with options that are never cut.
 

@@ -231,9 +231,13 @@ def definitions(word: str, sentence: str) -> list[str]:
         The definitions in WordNet's order, without examples; none where WordNet has not the word.
 
     Raises:
+        TypeError: word or sentence is no string.
         ValueError: the word is not in the sentence, as a whole word.
         FileNotFoundError, ImportError, CorpusError: as `find_wordnet` and `get_tagger`.
     """
+    for value in (word, sentence):
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r:.80} is no string; give a word and the sentence that it stands in")
     found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", sentence, re.IGNORECASE) if word.strip() else None
     if found is None:
         raise ValueError(f"{word!r} is no word of {sentence!r:.200}; give a word as it stands in the sentence")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
@@ -56,6 +56,8 @@ class WordReaderConfig(PreTrainedConfig):
     sep_token_id: int | None = 3
     tie_word_embeddings: bool = False
 
+    pipeline_task: ClassVar[str] = "extractive-question-answering"
+
     def __post_init__(self, **kwargs: Any) -> None:
         """Refuse what no model can be built with, as a plain ValueError."""
         super().__post_init__(**kwargs)
@@ -69,7 +71,7 @@ class WordReaderConfig(PreTrainedConfig):
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
         """As `PreTrainedConfig.from_dict`; a checkpoint's own code is passed over where the library is imported."""
-        if "extractive-question-answering" in PIPELINE_REGISTRY.supported_tasks:
+        if cls.pipeline_task in PIPELINE_REGISTRY.supported_tasks:
             # transformers prefers the pipeline that a checkpoint brings, and asks to trust it, over a registered one.
             config_dict = {key: config_dict[key] for key in config_dict if key not in ("auto_map", "custom_pipelines")}
         return super().from_dict(config_dict, **kwargs)

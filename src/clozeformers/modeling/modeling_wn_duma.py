@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import log_softmax, nll_loss
+from torch.nn.functional import linear, log_softmax, nll_loss
 from transformers.modeling_outputs import MultipleChoiceModelOutput
 from transformers.models.deberta_v2.modeling_deberta_v2 import ContextPooler
 from transformers.models.modernbert.modeling_modernbert import ModernBertPredictionHead
@@ -172,7 +172,7 @@ class WNDumaMixin(BackboneMixin):
             lengths = _longest(article_mask), _longest(option_mask)
             read = self.co_attention(encoded.last_hidden_state, article_mask, option_mask, lengths, output_attentions)
             features = read.features
-        scores = self.option_classifier(features).squeeze(-1)
+        scores = self._classify(features)
         if rows is not None:
             scores = scores.new_zeros(options.is_option.shape).index_copy(0, rows, scores)
         is_option = options.is_option.view(shape[:2])
@@ -188,6 +188,13 @@ class WNDumaMixin(BackboneMixin):
             attentions=encoded.attentions,
             **(_explained(read, options.order, shape) if read is not None and output_attentions else {}),
         )
+
+    def _classify(self, features: Tensor) -> Tensor:
+        """One logit a row, in float32 at least: in lower precision, options tie that differ."""
+        dtype = torch.promote_types(features.dtype, torch.float32)
+        with torch.autocast(features.device.type, enabled=False):
+            weight, bias = self.option_classifier.weight.to(dtype), self.option_classifier.bias.to(dtype)
+            return linear(features.to(dtype), weight, bias).squeeze(-1)
 
     def _flatten(
         self,

@@ -18,6 +18,7 @@ from ..data.cloze_encoding import (
     DefinitionReader,
     EncodedOption,
     check_max_length,
+    check_separators,
     encode_questions,
     find_definitions,
     pair_layout,
@@ -100,12 +101,17 @@ class AbstractClozePipeline(Pipeline):
         # Models of other tasks fail deep inside, on input of three dimensions; as `Trainer` does, we go by the name.
         name = type(self.model).__name__
         is_ours = hasattr(self.model.config, "num_co_attention_layers")
-        if not is_ours and "MultipleChoice" not in name:
+        # A checkpoint of another task, loaded as a multiple choice model, has a head of random weights.
+        saved = ", ".join(getattr(self.model.config, "architectures", None) or [name])
+        if not is_ours and not ("MultipleChoice" in name and "MultipleChoice" in saved):
+            name = saved if "MultipleChoice" in name else name
             raise ValueError(
                 f"{name} is no multiple choice model: it does not score options. Fine-tune one with "
                 "run_glue_style/run_abstract_cloze.py, or load one with AutoModelForMultipleChoice.from_pretrained(...)"
             )
         self.layout = pair_layout(self.tokenizer)
+        if getattr(self.model, "co_attention", None) is not None:
+            check_separators(self.layout, self.model.article_separators, name)
         self._wordnet_reader: DefinitionReader | None = None
         # Ours tell article and option apart by the types, and know what their encoder makes of them.
         kinds = getattr(self.model.config, "type_vocab_size", None)

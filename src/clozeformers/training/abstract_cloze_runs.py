@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from datasets import Dataset
 from transformers import set_seed
 
+from ..data.cloze_encoding import check_separators, pair_layout
 from ..data.cloze_features import cloze_features
 from ..data.part_of_speech import get_tagger
 from ..data.wordnet import OptionReader, find_wordnet
@@ -32,6 +33,7 @@ from .runs import (
     command_line,
     measured_record,
     publish_record,
+    refuse_other_results,
     run_arguments,
     run_name,
     run_once,
@@ -71,9 +73,8 @@ def run_abstract_cloze(
     """
     set_up_logging(args)
     seeds = seeds_of(args)
-    is_trained = data_args.train_file is not None or data_args.dataset_name is not None
-    model_args, data_args = resolve_cloze_arguments(model_args, data_args, is_trained)
     corpora = load_cloze_corpora(data_args)
+    model_args, data_args = resolve_cloze_arguments(model_args, data_args, is_trained=corpora.train is not None)
     args = without_evaluation(args) if corpora.train is None else args
     if corpora.validation is None and (args.eval_strategy != "no" or args.load_best_model_at_end):
         raise ValueError(
@@ -85,6 +86,7 @@ def run_abstract_cloze(
     def prepared() -> Prepared:
         return prepare(corpora, model_args, data_args)
 
+    refuse_other_results(args)
     output_dir, decisive = Path(str(args.output_dir)), run_arguments(model_args, data_args, args)
 
     def one_run(seed: int) -> dict[str, Any]:
@@ -152,6 +154,8 @@ def train_and_score(
     """
     set_seed(args.seed)
     model = load_cloze_model(model_args, data_args)
+    if model.co_attention is not None:
+        check_separators(pair_layout(prepared.tokenizer), model.article_separators, type(model).__name__)
     trainer = AbstractClozeTrainer(
         model, args, prepared.tokenizer, train_dataset=prepared.train, eval_dataset=prepared.validation
     )
@@ -182,7 +186,13 @@ def ensemble_of_seeds(
     scores = {}
     for name, rows in corpora.test.items() if len(results) > 1 else ():
         label = file_label(name)
-        models = [read_json(output_dir / result["run"] / f"probabilities_{label}.json") for result in results]
+        files = [output_dir / result["run"] / f"probabilities_{label}.json" for result in results]
+        for file in files:
+            if not file.exists():
+                raise FileNotFoundError(
+                    f"{file} is missing; delete {file.parent / 'run-results.json'} to score it again"
+                )
+        models = [read_json(file) for file in files]
         chosen = vote(models)
         write_json(chosen, output_dir / f"predictions_{label}.json")
         scores[name] = accuracy(chosen, rows)

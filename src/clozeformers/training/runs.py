@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import hashlib
 import json
 import logging
 import shlex
@@ -56,11 +57,31 @@ def training_record(args: ScriptTrainingArguments) -> dict[str, Any]:
 
 
 def run_arguments(*arguments: Any) -> dict[str, Any]:
-    """All that decides a run's result: of the training arguments what is recorded, of the others every field."""
+    """All that decides a run's result: what is recorded of the training arguments, every other field, and the data.
+
+    Of each local file or folder that a field names, `"contents of <path>"` is a digest.
+    """
     decisive: dict[str, Any] = {}
     for group in arguments:
-        decisive |= training_record(group) if isinstance(group, ScriptTrainingArguments) else dataclasses.asdict(group)
+        if isinstance(group, ScriptTrainingArguments):
+            decisive |= training_record(group)
+            continue
+        fields = dataclasses.asdict(group)
+        decisive |= fields
+        for name in ("train_file", "validation_file", "test_file", "exclude_articles_of"):
+            named = fields.get(name) or []
+            for path in [named] if isinstance(named, str) else named:
+                decisive[f"contents of {path}"] = _digest(Path(path))
     return decisive
+
+
+def _digest(path: Path) -> str:
+    """A digest of a file, or of all files of a folder."""
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
 
 
 def seeds_of(args: Any) -> range:
@@ -81,6 +102,16 @@ def seeds_of(args: Any) -> range:
 def run_name(args: Any, seed: int) -> str:
     """The folder of a seed's run within that of the command: empty where there is one seed only."""
     return f"seed-{seed}" if args.num_seeds > 1 else ""
+
+
+def refuse_other_results(args: ScriptTrainingArguments) -> None:
+    """Raise a ValueError if the output folder holds results that the command does not go on from."""
+    results = Path(str(args.output_dir)) / RESULTS_FILE
+    if results.exists() and str(args.resume_from_checkpoint).lower() != "true":
+        raise ValueError(
+            f"{results} holds the results of an earlier command; give another --output_dir, or "
+            "--resume_from_checkpoint true to go on with the same arguments"
+        )
 
 
 def run_once(
