@@ -121,10 +121,8 @@ def examples_per_second(step: Callable[[Any], Any], batches: list[Any]) -> float
     return BATCH * len(batches) / (time.perf_counter() - started)
 
 
-def measure(name: str, batches: int, plain_batches: int, repeats: int) -> dict[str, Any]:
+def measure(name: str, batches: int, plain_batches: int, repeats: int, memory: dict[str, float]) -> dict[str, Any]:
     """One row: examples per second of both, in training and inference, in turn."""
-    # First, while this process is small: the straightforward QANet takes some 20 GB.
-    memory = {kind: peak_memory(name, kind) for kind in ("library", "straightforward")}
     data, chars = examples(BATCH * batches), characters()
     ours, plain = our_batches(data, chars), []
     for first in range(0, BATCH * plain_batches, BATCH):
@@ -193,13 +191,22 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=8, help="batches of the library's models in a turn")
     parser.add_argument("--plain_batches", type=int, default=1, help="batches of the straightforward ones in a turn")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--output", type=Path, help="write the rows here as JSON")
+    parser.add_argument("--models", nargs="+", choices=list(OURS), default=list(OURS), help="which to measure")
+    parser.add_argument("--output", type=Path, help="write the rows here as JSON; rows of other models are kept")
     parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory:
         use_memory(*options.memory)
         return
-    rows = [measure(name, options.batches, options.plain_batches, options.repeats) for name in OURS]
+    # First, while this process is small: a new process counts the memory of the one that started it as its own.
+    memory = {
+        name: {kind: peak_memory(name, kind) for kind in ("library", "straightforward")} for name in options.models
+    }
+    sizes = (options.batches, options.plain_batches, options.repeats)
+    rows = [measure(name, *sizes, memory[name]) for name in options.models]
+    if options.output and options.output.exists():
+        rows += [row for row in json.loads(options.output.read_text())["rows"] if row["model"] not in options.models]
+    rows.sort(key=lambda row: list(OURS).index(row["model"]))
     print(table(rows))
     if options.output:
         options.output.write_text(json.dumps({"rows": rows, "environment": environment()}, indent=2) + "\n")

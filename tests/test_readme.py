@@ -195,12 +195,15 @@ def test_the_results_table_comes_from_the_files():
         assert path.with_suffix(".md").exists(), f"{path} has no card"
 
 
-def test_the_benchmark_table_comes_from_its_file():
+def test_the_benchmark_tables_come_from_their_files():
     sys.path.insert(0, str(ROOT / "benchmarks"))
     try:
+        from extractive_qa import table as qa_table
         from orthogonal_attention import table
     finally:
         sys.path.pop(0)
+    measured = json.loads((ROOT / "benchmarks" / "extractive_qa.json").read_text())
+    assert marked("qa-benchmark") == qa_table(measured["rows"])
     measured = json.loads((ROOT / "benchmarks" / "orthogonal_attention.json").read_text())
     sizes = list(measured["rows"][0]["batch"])
     assert marked("benchmark") == table(measured["rows"], sizes)
