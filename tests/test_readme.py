@@ -195,6 +195,22 @@ def test_the_results_table_comes_from_the_files():
         assert path.with_suffix(".md").exists(), f"{path} has no card"
 
 
+def test_figures_of_answering_nothing_come_from_the_files():
+    for name, test_set in (("small-no-answer", "part"), ("no-answer-half-a", "half-a"), ("no-answer-half-b", "half-b")):
+        measured = json.loads((ROOT / "model_cards" / f"{name}.json").read_text())["scores"][f"dev-v2.0-{test_set}"]
+        assert f" {100 * measured['NoAns_total']['mean'] / measured['total']['mean']:.2f}" in README
+        if test_set == "part":
+            assert f"F1 {measured['f1']['mean']:.2f}, where answering nothing" in README
+
+
+def test_the_halves_are_made_as_the_readme_says(tmp_path):
+    [code] = [code for kind, code in BLOCKS if kind == "python" and "dev-v2.0-half" in code]
+    squad = json.loads(write_squad(tmp_path / "dev-v2.0-part.json", 20, 0, unanswerable=0.5).read_text())
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    halves = [json.loads((tmp_path / f"dev-v2.0-half-{name}.json").read_text())["data"] for name in "ab"]
+    assert [halves[n % 2][n // 2] for n in range(len(squad["data"]))] == squad["data"]
+
+
 def test_the_benchmark_tables_come_from_their_files():
     sys.path.insert(0, str(ROOT / "benchmarks"))
     try:

@@ -13,13 +13,23 @@ from typing import Any
 from huggingface_hub import ModelCard, ModelCardData
 
 
-def save_card(data: ModelCardData, template: Path, folder: Path, sections: Mapping[str, str]) -> Path:
-    """Fill in a template and write it as `README.md`.
+def save_card(
+    data: ModelCardData,
+    template: Path,
+    folder: Path,
+    *,
+    usage: str,
+    model_folder: Path | None,
+    sections: Mapping[str, str],
+) -> Path:
+    """Run the usage snippet, fill in a template and write it as `README.md`.
 
     Args:
         data: the card's metadata.
         template: with the places that `sections` fill.
         folder: where to; made if it is not there.
+        usage: the snippet.
+        model_folder: what it is run with; without a model, the card has no usage.
         sections: texts by name.
 
     Returns:
@@ -28,7 +38,9 @@ def save_card(data: ModelCardData, template: Path, folder: Path, sections: Mappi
     Raises:
         ValueError: if the metadata is not what huggingface_hub's card classes read back.
     """
-    card = ModelCard.from_template(data, template_str=template.read_text(encoding="utf-8"), **sections)
+    output = run_snippet(usage, model_folder) if model_folder is not None else ""
+    filled = {"usage": usage, "output": output, **sections}
+    card = ModelCard.from_template(data, template_str=template.read_text(encoding="utf-8"), **filled)
     # `ModelCard.validate()` asks the Hub. What can be checked here: the card says what was meant when read again.
     if ModelCard(str(card)).data.to_dict() != data.to_dict():
         raise ValueError(f"the metadata of {data.model_name}'s card changes when it is read back: {data.to_dict()}")

@@ -13,7 +13,6 @@ from .cards import (
     markdown_table,
     provenance,
     recipe_name,
-    run_snippet,
     save_card,
     selection_note,
     shown_name,
@@ -55,8 +54,9 @@ def write_cloze_model_card(record: Mapping[str, Any], folder: Path, model_folder
     Returns:
         The file written.
     """
-    output = run_snippet(_USAGE, model_folder) if model_folder is not None else ""
-    return save_card(card_data(record), _TEMPLATE, folder, {"usage": _USAGE, "output": output, **_sections(record)})
+    return save_card(
+        card_data(record), _TEMPLATE, folder, usage=_USAGE, model_folder=model_folder, sections=_sections(record)
+    )
 
 
 def card_data(record: Mapping[str, Any]) -> ModelCardData:
