@@ -172,9 +172,9 @@ def _ensemble(options: argparse.Namespace) -> Iterator[str]:
     for name, answers in [*named, ("weighted vote" if options.weighted else "vote", chosen)]:
         scores = squad_scores(answers, references)
         table.append(f"| {name} | {scores['exact_match']:.2f} | {scores['f1']:.2f} |")
-    yield from table
     if options.output is not None:
         options.output.write_text(json.dumps(chosen, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    yield from table
 
 
 def _analyse(options: argparse.Namespace) -> Iterator[str]:

@@ -30,9 +30,8 @@ def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
     # modulo 2^64; two rows with one key are next to impossible, and looked for all the same.
     generator = torch.Generator().manual_seed(0)
     factors = torch.randint(-(2**62), 2**62, (rows.size(1),), generator=generator).to(rows.device) * 2 + 1
-    _, inverse = torch.unique((rows * factors).sum(1), return_inverse=True)
-    count = int(inverse.max()) + 1 if inverse.numel() else 0
-    first = inverse.new_zeros(count).scatter_(0, inverse, torch.arange(len(rows), device=rows.device))
+    keys, inverse = torch.unique((rows * factors).sum(1), return_inverse=True)
+    first = inverse.new_zeros(len(keys)).scatter_(0, inverse, torch.arange(len(rows), device=rows.device))
     distinct = rows[first]
     if not torch.equal(distinct[inverse], rows):
         distinct, inverse = torch.unique(rows, dim=0, return_inverse=True)

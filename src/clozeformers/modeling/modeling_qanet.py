@@ -88,9 +88,16 @@ class EncoderBlock(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in layers)
         self.dropout = config.dropout
 
-    def forward(self, inputs: Tensor, mask: Tensor, skip: list[float]) -> Tensor:
-        """``[B, M, D]``, a boolean mask ``[B, M]``, and each layer's chance to be skipped -> ``[B, M, D]``."""
-        inputs = inputs + position_signal(inputs.size(1), inputs.size(2), inputs)
+    def forward(self, inputs: Tensor, mask: Tensor, signal: Tensor, skip: list[float]) -> Tensor:
+        """Encode ``[B, M, D]`` under a boolean mask ``[B, M]`` -> ``[B, M, D]``.
+
+        Args:
+            inputs: ``[B, M, D]``.
+            mask: ``[B, M]``.
+            signal: ``[M, D]``, of the positions.
+            skip: each layer's chance to be skipped.
+        """
+        inputs = inputs + signal.to(inputs.dtype)
         for layer, norm, chance in zip(self.layers, self.norms, skip, strict=True):
             if self.training and chance > 0 and float(torch.rand(())) < chance:
                 continue
@@ -113,8 +120,9 @@ class EncoderStack(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
+        signal = position_signal(inputs.size(1), inputs.size(2), inputs)
         for block, skip in zip(self.blocks, self.skip, strict=True):
-            inputs = block(inputs, mask, skip)
+            inputs = block(inputs, mask, signal, skip)
         return inputs
 
 

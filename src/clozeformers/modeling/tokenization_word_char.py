@@ -31,7 +31,7 @@ _WORD = r"""(?x)
   | [^\w\s]                                             # any other sign
 """
 _SPLIT = Split(Regex(_WORD), behavior="removed", invert=True)
-# Distinct words whose characters are remembered, some 300 bytes each.
+# Distinct words whose characters are remembered; beyond this, memory is freed.
 _MOST_REMEMBERED = 2**17
 
 
@@ -142,6 +142,7 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
         Args:
             texts: words or longer texts, split as any text is; `"well-known"` is three words.
         """
+        _refuse_one_string(texts)
         known = self.get_vocab()
         looked_up = map(_lower, texts) if self.lowercase else texts
         split = (word for text in looked_up for word, _ in _SPLIT.pre_tokenize_str(text))
@@ -278,9 +279,13 @@ def _lower(word: str) -> str:
     return Lowercase().normalize_str(word)
 
 
-def _count_words(texts: Iterable[str], progress_bar: bool) -> Counter[str]:
+def _refuse_one_string(texts: Iterable[str]) -> None:
     if isinstance(texts, str):
         raise TypeError(f"texts is one string, {texts!r:.80}; give a list of strings, or another iterable of them")
+
+
+def _count_words(texts: Iterable[str], progress_bar: bool) -> Counter[str]:
+    _refuse_one_string(texts)
     counts: Counter[str] = Counter()
     for number, text in enumerate(tqdm(texts, disable=not progress_bar, desc="Counting words", unit="text")):
         if not isinstance(text, str):

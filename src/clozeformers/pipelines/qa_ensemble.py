@@ -10,7 +10,7 @@ from transformers import pipeline
 from ..ensemble import vote_spans
 from .extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .qa_inputs import paired_inputs
-from .streaming import is_single
+from .streaming import is_single, iterate
 
 _TASK = "extractive-question-answering"
 
@@ -81,7 +81,7 @@ class ExtractiveQuestionAnsweringEnsemble:
                 raise TypeError("pass either question=... and context=..., or inputs")
             inputs = paired_inputs(question, context)
         single = is_single(inputs)
-        questions = [inputs] if single else list(inputs)
+        questions = [inputs] if single else list(iterate(inputs))
         answers = [member(questions, **kwargs) for member in self.members]
         results = [self._vote(given) for given in zip(*answers, strict=True)]
         return results[0] if single else results

@@ -136,7 +136,7 @@ def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: 
     length = max_length or tokenizer.model_max_length
     if length > positions:
         raise ValueError(f"--max_length is {length}; this model reads at most {positions} word pieces")
-    tokenizer.model_max_length = length  # saved with the model: the pipeline reads windows of this length
+    tokenizer.model_max_length = length  # saved with the model: the pipeline reads no longer windows
     return model, tokenizer
 
 
