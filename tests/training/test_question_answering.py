@@ -25,7 +25,7 @@ import clozeformers  # noqa: F401
 from clozeformers.training.ema import ExponentialMovingAverage
 from clozeformers.training.qa_arguments import QADataArguments, QAModelArguments, QATrainingArguments
 from clozeformers.training.qa_model_card import qa_results_table
-from clozeformers.training.question_answering import SIMPLE_ENDING, better_forms
+from clozeformers.training.question_answering import SIMPLE_ENDING, QuestionAnsweringTrainer, better_forms
 from clozeformers.training.recipe import parse_recipe
 from clozeformers.training.sampling import HardBatchReplaySampler
 
@@ -116,6 +116,25 @@ def test_hard_batches_are_replayed() -> None:
     assert max(Counter(index for batch in batches[:7] for index in batch).values()) == 1
     sampler.set_epoch(1)
     assert list(sampler)[:28] != order[:28]
+
+
+def test_replay_needs_a_whole_batch() -> None:
+    with pytest.raises(ValueError, match="2 training examples fill no batch of 4; lower"):
+        HardBatchReplaySampler(4, [1, 2], seed=0, num_replayed=1)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("adam", torch.optim.Adam), ("adadelta", torch.optim.Adadelta)])
+def test_optimizer_and_warm_up(name: Any, kind: type, reader: Path, tmp_path: Path) -> None:
+    args = QATrainingArguments(
+        str(tmp_path), use_cpu=True, optimizer=name, learning_rate=0.5, weight_decay=0.25, log_warmup_steps=20
+    )
+    model, tokenizer = AutoModelForQuestionAnswering.from_pretrained(reader), AutoTokenizer.from_pretrained(reader)
+    trainer = QuestionAnsweringTrainer(model, args, tokenizer, max_answer_length=5, no_answer=False)
+    optimizer = trainer.create_optimizer()
+    assert type(optimizer) is kind
+    assert {group["weight_decay"] for group in optimizer.param_groups} == {0.25}
+    rate = trainer.create_scheduler(100).lr_lambdas[0]
+    assert [rate(step) for step in (0, 19, 50)] == pytest.approx([math.log(2) / math.log(21), 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -215,6 +234,10 @@ def test_the_no_answer_threshold_is_chosen_on_validation_questions(
     evaluated = json.loads((tmp_path / "eval_results.json").read_text())
     assert record["runs"][0]["no_answer_threshold"] == evaluated["eval_best_f1_thresh"] != 0
     assert record["scores"]["train2"]["f1"]["mean"] == evaluated["eval_best_f1"]
+    card = (tmp_path / "README.md").read_text()
+    assert f"no_answer_threshold={evaluated['eval_best_f1_thresh']}" in card
+    # The validation file is scored as well.
+    assert "The no-answer threshold was chosen by its F1" in card
     threshold = evaluated["eval_best_f1_thresh"]
     nbest = json.loads((tmp_path / "nbest_predictions_dev2.json").read_text())
     for name, text in json.loads((tmp_path / "predictions_dev2.json").read_text()).items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -260,8 +261,15 @@ def _check_predictions(
                 f"the prediction for {question!r} is {option!r}; it must be an option's number, 0 to {count - 1}"
             )
     for question, values in probabilities.items():
-        if question in questions and len(values) != len(questions[question]["options"]):
-            raise ValueError(f"{question!r} has {len(values)} probabilities; it must have one an option")
+        if question not in questions:
+            continue
+        count = len(questions[question]["options"])
+        is_list = isinstance(values, Sequence) and not isinstance(values, str) and len(values) == count
+        if not is_list or not all(isinstance(value, (int, float)) and math.isfinite(value) for value in values):
+            raise ValueError(
+                f"the probabilities of {question!r} are {values!r:.80}; they must be {count} finite numbers, "
+                "one an option"
+            )
 
 
 def _record(

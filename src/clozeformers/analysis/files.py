@@ -116,9 +116,11 @@ def write_analysis(analysis: Analysis | ClozeAnalysis, folder: str | Path, limit
 
 def _read_object(path: Path, values: str, hint: str) -> dict[str, Any]:
     """Read a JSON object, question id -> what `values` names; an error ends with the hint."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is no file; {hint}")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        found = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no JSON file: {error}; {hint}") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path} holds a {type(found).__name__}; it must hold an object, question id -> {values}")

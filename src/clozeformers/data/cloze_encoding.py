@@ -219,9 +219,10 @@ def encode_questions(
     room = max_length - layout.size
     articles = _tokenise(tokenizer, [""] * len(questions), [question.article.strip() for question in questions], room)
     owners = [number for number, question in enumerate(questions) for _ in question.options]
+    sentences = [sentence for question in questions for sentence in question.sentences]
     options = _tokenise(
         tokenizer,
-        [sentence for question in questions for sentence in question.sentences],
+        sentences,
         [_BETWEEN_DEFINITIONS.join(found) for of_question in definitions for found in of_question],
         room,
     )
@@ -237,7 +238,7 @@ def encode_questions(
         input_ids, token_type_ids = _assemble(
             layout, articles[owner].ids[: kept_articles[number]], options[number].ids[:kept]
         )
-        begin = len(questions[owner].sentences[place]) + len(_BEFORE_DEFINITIONS)
+        begin = len(sentences[number]) + len(_BEFORE_DEFINITIONS)
         read = int(options[number].ends[kept - 1]) - begin if kept_definitions[number] else 0
         encoded[owner].append(
             EncodedOption(

@@ -86,7 +86,8 @@ def card_data(record: Mapping[str, Any]) -> ModelCardData:
 def _sections(record: Mapping[str, Any]) -> dict[str, str]:
     """What the template's places are filled with."""
     run, data, no_answer = record["runs"][0], record["data"], record["data"]["no_answer"]
-    chosen = record["training"].get("load_best_model_at_end")
+    best, threshold = record["training"].get("load_best_model_at_end"), run.get("no_answer_threshold") or 0.0
+    chosen = " and ".join(["step"] * bool(best) + ["no-answer threshold"] * no_answer)
     fields = {name: value for name, value in record["config"].items() if not name.startswith(("_", "transformers"))}
     return {
         **provenance(record),
@@ -95,13 +96,14 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
         "config": ", ".join(f"`{name}={value}`" for name, value in fields.items()),
         "or_none": ", or that none do" if no_answer else "",
         "script": "SQuAD 2.0" if no_answer else "SQuAD 1.1",
-        "selection": selection_note(record, "step", "F1") if chosen else "",
+        "selection": selection_note(record, chosen, "F1") if chosen else "",
         "scores": _scores_table(record["scores"]),
         "epochs": f"{run['epochs']:.4g}, {run['steps']:,} steps" if run.get("epochs") else "none",
         "statistics": _statistics_table(record["corpora"]),
         "features": "\n".join(f"* {name}: {report}" for name, report in run["features"].items()),
         "max_answer_length": str(data["max_answer_length"]),
-        "no_answer": "It says that there is no answer where the no-answer score is higher than the best answer's."
+        "no_answer": "It was scored as giving no answer where the no-answer score exceeds the best answer's by more "
+        f"than {threshold:.4g}; the pipeline does so with `handle_impossible_answer=True, no_answer_threshold={threshold}`."
         if no_answer
         else "It always answers: it was trained on questions that have an answer.",
     }

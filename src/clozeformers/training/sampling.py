@@ -57,6 +57,11 @@ class HardBatchReplaySampler(EpochLengthGroupedSampler):
     def __init__(self, batch_size: int, lengths: list[int], seed: int, num_replayed: int) -> None:
         super().__init__(batch_size, lengths, seed)
         self.num_batches = len(lengths) // batch_size
+        if not self.num_batches:
+            raise ValueError(
+                f"--replay_batches: {len(lengths)} training examples fill no batch of {batch_size}; lower "
+                "--per_device_train_batch_size, or leave out --replay_batches"
+            )
         self.num_replayed = max(min(num_replayed, self.num_batches - self._UNKNOWN_YET), 0)
         self.losses: list[float] = []
 
