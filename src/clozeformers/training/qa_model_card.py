@@ -88,6 +88,7 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
     run, data, no_answer = record["runs"][0], record["data"], record["data"]["no_answer"]
     best, threshold = record["training"].get("load_best_model_at_end"), run.get("no_answer_threshold") or 0.0
     chosen = " and ".join(["step"] * bool(best) + ["no-answer threshold"] * no_answer)
+    asked = f"`handle_impossible_answer=True, no_answer_threshold={threshold}`"
     fields = {name: value for name, value in record["config"].items() if not name.startswith(("_", "transformers"))}
     return {
         **provenance(record),
@@ -103,7 +104,7 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
         "features": "\n".join(f"* {name}: {report}" for name, report in run["features"].items()),
         "max_answer_length": str(data["max_answer_length"]),
         "no_answer": "It was scored as giving no answer where the no-answer score exceeds the best answer's by more "
-        f"than {threshold:.4g}; the pipeline does so with `handle_impossible_answer=True, no_answer_threshold={threshold}`."
+        f"than {threshold:.4g}; the pipeline does so with {asked}."
         if no_answer
         else "It always answers: it was trained on questions that have an answer.",
     }
