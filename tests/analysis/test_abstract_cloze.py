@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from clozeformers.analysis.report import article_segments, render_report
 from clozeformers.analysis.tables import Table
 from clozeformers.analysis.wordnet_steps import WordNetSteps
 from clozeformers.cli import main
+from clozeformers.data.corpus_error import CorpusError
 from clozeformers.data.part_of_speech import get_tagger
 from clozeformers.data.recam import load_recam
 from clozeformers.data.wordnet import OptionReader, WordNet, find_wordnet
@@ -217,6 +219,15 @@ def test_steps_between_nouns_are_those_of_path_similarity(home: Path) -> None:
         for second in nouns:
             one, other = wordnet.reader.synset(f"{first}.n.01"), wordnet.reader.synset(f"{second}.n.01")
             assert 1 / (1 + steps.between(first, second)) == pytest.approx(one.path_similarity(other))
+
+
+def test_steps_over_a_damaged_entry(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "wordnet"
+    shutil.copytree(home / "corpora" / "wordnet", folder)
+    path = folder / "data.noun"
+    path.write_text(path.read_text().replace("dog 0 001 @ ", "dog 0 001 @ x"))
+    with pytest.raises(CorpusError, match="the entry of 'dog' cannot be read: it is damaged"):
+        WordNetSteps(WordNet(folder)).between("dog", "cat")
 
 
 # --------------------------------------------------------------------------------------------------------------- report

@@ -250,6 +250,15 @@ def test_a_copy_that_is_cut_off_is_not_taken(computer):
     assert names(computer / "home" / "corpora") == set()
 
 
+def test_a_copy_with_a_damaged_index_is_not_taken(computer):
+    system = write_system(computer)
+    with (system / "index.noun").open("a") as file:
+        file.write("secret n x 0 1 0 00000001\n")
+    with pytest.raises(CorpusError, match=r"index\.noun, in a line of it: it is damaged"):
+        install()
+    assert names(computer / "home" / "corpora") == set()
+
+
 def test_a_place_that_is_taken_is_left_as_it_is(computer):
     write_system(computer)
     place = computer / "home" / IN_DATA_FOLDER

@@ -350,11 +350,21 @@ def test_the_loss_of_accumulated_batches_is_that_of_the_whole(name: str) -> None
         ([-1, 0], "label of question 0 is -1"),
         ([0], r"labels have shape \(1,\); there are 2 questions"),
         ([[0, 1], [1, 0]], r"labels have shape \(2, 2\)"),
+        ([0.0, 1.0], "labels are of type torch.float32"),
+        ([True, False], "labels are of type torch.bool"),
     ],
 )
 def test_labels_that_name_no_option(labels: list[Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         build("bert")(**inputs("bert"), labels=torch.tensor(labels))
+
+
+def test_labels_of_every_whole_type_give_the_same_loss() -> None:
+    model = build("bert").eval()
+    losses = [
+        model(**inputs("bert"), labels=torch.tensor([0, 1], dtype=kind)).loss for kind in (torch.int64, torch.int32)
+    ]
+    assert losses[0] == losses[1]
 
 
 def test_malformed_input() -> None:
@@ -384,6 +394,7 @@ def test_malformed_input() -> None:
     [
         ({"co_attention": "serial"}, "co_attention is 'serial'; known are stacked, parallel"),
         ({"num_co_attention_layers": -1}, "num_co_attention_layers is -1; 0 is the encoder alone"),
+        ({"num_co_attention_layers": True}, "num_co_attention_layers is True; it must be a whole number"),
         ({"num_co_attention_heads": 0}, "num_co_attention_heads is 0"),
         ({"co_attention_head_size": 0}, "co_attention_head_size is 0"),
         ({"max_option_length": 0}, "max_option_length is 0"),

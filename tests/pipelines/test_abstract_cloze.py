@@ -81,6 +81,14 @@ def test_options_are_ranked(cloze: AbstractClozePipeline) -> None:
     assert [option["definitions"] for option in found] == [[]] * 3
 
 
+def test_a_question_may_be_given_by_keywords(cloze: AbstractClozePipeline) -> None:
+    assert cloze(**ASKED) == cloze(ASKED)
+    alone = {name: text for name, text in ASKED.items() if name != "article"}
+    assert cloze(**alone, use_article=False) == cloze(alone, use_article=False)
+    with pytest.raises(TypeError, match="'article' is missing"):
+        cloze(**alone)
+
+
 def test_scores_are_the_models_probabilities(cloze: AbstractClozePipeline) -> None:
     tokenizer, model = cloze.tokenizer, cloze.model
     takes_types = not isinstance(model, RobertaForMultipleChoice)
@@ -266,6 +274,7 @@ def test_generators_stream() -> None:
         (ASKED | {"options": ["a", ""]}, ValueError, "option 1 is ''"),
         (ASKED | {"options": ["a", 5]}, TypeError, "option 1 is a string, not int 5"),
         (ASKED | {"options": ["a", "b", "a "]}, ValueError, "options 0 and 2 are both 'a'"),
+        (ASKED | {"option_0": "a", "option_1": "b"}, ValueError, "both 'options' and 'option_0'"),
         (ASKED | {"options": ["a", "\ud83d"]}, ValueError, "character 0 of option 1"),
         (ASKED | {"question": "\ud83d @placeholder"}, ValueError, "character 0 of the question"),
         (ASKED | {"options": ["cat", "happy " * 300]}, ValueError, "option 1, 'happy .* pieces, and 93 fit"),
@@ -345,6 +354,10 @@ def test_wrong_arguments_are_refused() -> None:
     for size in (0, "4", 1.5, True):
         with pytest.raises(ValueError, match="batch_size is"):
             cloze(ASKED, batch_size=size)
+    with pytest.raises(TypeError, match=r"give either an input or question=\.\.\., not both"):
+        cloze(ASKED, question=QUESTION)
+    with pytest.raises(TypeError, match="use_definitions is True or False, not str 'no'"):
+        cloze(ASKED, use_definitions="no")
     with pytest.raises(TypeError, match="a data frame is no input"):
         cloze(cloze_rows(ASKED).to_pandas())
     with pytest.raises(TypeError, match="max_length"):

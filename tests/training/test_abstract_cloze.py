@@ -235,6 +235,9 @@ def test_finished_seeds_are_read_not_repeated(
     assert again["runs"][0]["minutes"] == 4321.0
     assert again["runs"][1]["scores"] == first["runs"][1]["scores"]
     assert again["ensemble"] == first["ensemble"]
+    more = run(*arguments, "--num_seeds", "3", "--resume_from_checkpoint", "true")
+    assert more["runs"][:2] == again["runs"]
+    assert len(more["runs"]) == 3
     # With all seeds finished, nothing is prepared: WordNet may be gone.
     monkeypatch.setattr("clozeformers.training.abstract_cloze_runs.prepare", None)
     assert run(*arguments, "--resume_from_checkpoint", "true")["scores"] == first["scores"]
@@ -296,13 +299,15 @@ def test_articles_of_other_files_are_left_out_of_training(
 
 
 def test_questions_without_label_are_predicted_and_not_scored(
-    run: Callable[..., dict[str, Any]], places: dict[str, Path], tmp_path: Path
+    run: Callable[..., dict[str, Any]], places: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [{key: value for key, value in row.items() if key != "label"} for row in recam_rows(6, 5)]
     blind = write_recam(tmp_path / "blind.jsonl", rows)
     result = run(*training(places), "--test_file", str(blind), str(places["dev"]), "--max_steps", "1", *LAST)
     assert result["scores"].keys() == {"dev"}
     assert len(json.loads((tmp_path / "run" / "predictions_blind.json").read_text())) == 6
+    run(*training(places), "--test_file", str(blind), "--max_steps", "1", *LAST, folder="blind")
+    assert capsys.readouterr().out.endswith("No question with a label was scored.\n")
     with pytest.raises(ValueError, match="6 of 6 training questions have no label"):
         run("--train_file", str(blind), *LAST, folder="other")
 
@@ -353,6 +358,9 @@ def test_without_wordnet_the_command_that_helps_is_named(
     [
         (["--test_file", "{test}"], "encoder without a trained head"),
         (["--train_file", "{train}"], "best model is chosen by its accuracy on --validation_file"),
+        (["--train_file", "{train}", "{train}", *LAST], "--train_file names .* twice"),
+        (["--test_file", "{test}", "--exclude_articles_of", "{train}"], "give --train_file as well"),
+        (["--test_file", "{test}", "--dataset_config_name", "a"], "names a part of --dataset_name"),
         (["--train_file", "{train}", *LAST, "--num_seeds", "0"], "must be at least 1"),
         (["--train_file", "{train}", *LAST, "--num_seeds", "2", "--push_to_hub", "true"], "--push_to_hub pushes one"),
         (

@@ -22,7 +22,8 @@ def record_of(name: str, mean: float, **model: Any) -> dict[str, Any]:
         | model,
         "data": {"train_file": ["/data/train.jsonl"], "validation_file": "dev.jsonl", "test_file": ["dev.jsonl"]}
         | {"use_definitions": True, "use_article": True, "max_length": 150},
-        "training": {"learning_rate": 5e-6, "num_seeds": 2},
+        "training": {"learning_rate": 5e-6, "num_seeds": 2, "load_best_model_at_end": True}
+        | {"eval_strategy": "steps", "num_train_epochs": 3.0},
         "corpora": {"train": counts, "dev": {**counts, "labelled": 837}},
         "environment": {"date": "2026-11-21", "python": "3.11", "versions": {"torch": "2.13"}, "hardware": "CPU"},
         "minutes": 12.34,
@@ -31,6 +32,14 @@ def record_of(name: str, mean: float, **model: Any) -> dict[str, Any]:
         "ensemble": {"dev": {"accuracy": 0.8757}},
         "runs": [run, {**run, "run": "seed-1", "seed": 1}],
     }
+
+
+def test_only_what_was_chosen_by_a_score_is_warned_of(tmp_path: Path) -> None:
+    record = record_of("wn-duma", 0.859)
+    for epochs, warned in ((1, False), (2, True)):
+        training = record["training"] | {"eval_strategy": "epoch", "num_train_epochs": epochs}
+        text = write_cloze_model_card(record | {"training": training}, tmp_path, None).read_text()
+        assert ("read that score as optimistic" in text) is warned
 
 
 def test_every_number_of_a_card_is_the_records(tmp_path: Path) -> None:

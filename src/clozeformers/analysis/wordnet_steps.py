@@ -23,11 +23,15 @@ class WordNetSteps:
     """
 
     def __init__(self, wordnet: WordNet) -> None:
-        self._reader = wordnet.reader
+        self._wordnet = wordnet
         self._above: dict[str, dict[str, int]] = {}
 
     def between(self, first: str, second: str) -> int | None:
-        """Steps between two words; None where no meaning is above both, or WordNet has not one of them."""
+        """Steps between two words; None where no meaning is above both, or WordNet has not one of them.
+
+        Raises:
+            CorpusError: an entry of the dictionary is damaged.
+        """
         above, also_above = self._meanings_above(first), self._meanings_above(second)
         return min((steps + also_above[name] for name, steps in above.items() if name in also_above), default=None)
 
@@ -36,18 +40,19 @@ class WordNetSteps:
         if word not in self._above:
             # Breadth first: a meaning is reached on the shortest way first.
             found: dict[str, int] = {}
-            level, steps = self._meanings(word), 0
-            while level:
-                new = {_name(meaning): meaning for meaning in level if _name(meaning) not in found}
-                found |= dict.fromkeys(new, steps)
-                level, steps = [one for meaning in new.values() for one in _one_step_up(meaning)], steps + 1
+            with self._wordnet.reading(word):
+                level, steps = self._meanings(word), 0
+                while level:
+                    new = {_name(meaning): meaning for meaning in level if _name(meaning) not in found}
+                    found |= dict.fromkeys(new, steps)
+                    level, steps = [one for meaning in new.values() for one in _one_step_up(meaning)], steps + 1
             self._above[word] = found
         return self._above[word]
 
     def _meanings(self, word: str) -> list[Any]:
         from ..data.wordnet import written_forms
 
-        return next(filter(None, map(self._reader.synsets, written_forms(word))), [])
+        return next(filter(None, map(self._wordnet.reader.synsets, written_forms(word))), [])
 
 
 def _name(meaning: Any) -> str:

@@ -54,7 +54,7 @@ def cloze_question_of(values: Any, use_article: bool = True) -> ClozeQuestion:
     Raises:
         TypeError: for anything else; names what was given and what would be right.
         ValueError: for a blank text, a question without a placeholder or with several, fewer than two options, options
-            that are the same, and a text with lone surrogates.
+            that are the same or given twice over, and a text with lone surrogates.
     """
     if not isinstance(values, Mapping):
         raise TypeError(f"a question is {_right_keys(use_article)}; not {type(values).__name__} {_short(values)}")
@@ -96,7 +96,10 @@ def check_text(name: str, text: Any) -> None:
 
 
 def _options(values: Mapping[str, Any], use_article: bool) -> tuple[str, ...]:
-    options: Any = values["options"] if "options" in values else _numbered_options(values)
+    numbered = _numbered_options(values)
+    if "options" in values and numbered is not None:
+        raise ValueError("there are both 'options' and 'option_0'; give the options once")
+    options: Any = values.get("options", numbered)
     options = options.tolist() if hasattr(options, "tolist") else options
     if options is None:
         there = ", ".join(map(str, values))

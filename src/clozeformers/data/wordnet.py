@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -70,6 +71,10 @@ class WordNet:
     def reader(self) -> Any:
         """NLTK's reader."""
         return self._dictionary.reader
+
+    def reading(self, form: str) -> AbstractContextManager[None]:
+        """While something is asked of the reader about a word: errors on damaged entries become a `CorpusError`."""
+        return self._dictionary.reading(form, "data.*")
 
     def __reduce__(self) -> tuple[Callable[[Path], WordNet], tuple[Path]]:
         """Another process reads the dictionary itself, once."""

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from .part_of_speech import import_optional
-from .wordnet_reader import DICTIONARY_FILES, LEXNAMES, files_in, missing_files, open_dictionary_file
+from .wordnet_reader import DICTIONARY_FILES, LEXNAMES, Dictionary, files_in, missing_files, open_dictionary_file
 
 INSTALL_COMMAND = "clozeformers wordnet install"
 _IN_DATA_FOLDER = Path("corpora", "wordnet")
@@ -159,9 +159,11 @@ def install(folder: str | Path | None = None) -> Installed:
 
 
 def _check(place: Path) -> None:
-    """Open every file, which raises an error where one is damaged."""
+    """Open every file, and read the indexes where NLTK is there to do it; raises an error where one is damaged."""
     for name in (*DICTIONARY_FILES, LEXNAMES):
         open_dictionary_file(place, name).close()
+    with suppress(ImportError):
+        Dictionary(place)
 
 
 def _assemble(aside: Path) -> tuple[Path, str]:

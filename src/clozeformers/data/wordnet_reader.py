@@ -10,6 +10,8 @@ import os
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -126,6 +128,15 @@ class Dictionary:
         found: str | None = self.reader.morphy(form, part)
         return found
 
+    @contextmanager
+    def reading(self, form: str, file: str) -> Iterator[None]:
+        """Make what NLTK raises on damaged entries a `CorpusError` that names the word and the file that it is from."""
+        try:
+            yield
+        except self._errors as error:
+            problem = f"the entry of {form!r} cannot be read: {_REPLACE_IT} ({error!r})"
+            raise CorpusError(self.place / file, "in a line of it", problem) from error
+
     def definitions(self, form: str, part: str) -> tuple[str, ...]:
         """The definitions of a word under a part of speech, without their examples; arguments as of `base_form`.
 
@@ -136,11 +147,8 @@ class Dictionary:
         Raises:
             CorpusError: the entry is damaged.
         """
-        try:
+        with self.reading(form, f"data.{_FILE_ENDINGS[part]}"):
             return tuple(dict.fromkeys(synset.definition() for synset in self.reader.synsets(form, part)))
-        except self._errors as error:
-            problem = f"the entry of {form!r} cannot be read: {_REPLACE_IT} ({error!r})"
-            raise CorpusError(self.place / f"data.{_FILE_ENDINGS[part]}", "in a line of it", problem) from error
 
 
 def _reader_of(place: Path, opened: list[str]) -> Any:

@@ -38,8 +38,14 @@ class AutoModelOverBackbone(Generic[Model]):
         """The model class for a config, ours or a backbone's.
 
         Raises:
+            TypeError: for what is no config.
             ValueError: for an encoder that no class is bound to.
         """
+        if not isinstance(config, PreTrainedConfig):
+            raise TypeError(
+                f"the config is {type(config).__name__} {config!r:.80}; give a config, such as "
+                "AutoConfig.from_pretrained(...) loads"
+            )
         try:
             return cls._models[config.model_type]
         except KeyError:
@@ -56,6 +62,9 @@ class AutoModelOverBackbone(Generic[Model]):
         Args:
             config: one of the head's configs, or the config of a known backbone.
             **kwargs: fields of the head's config.
+
+        Raises:
+            TypeError, ValueError: as `model_class`.
         """
         loading = {name: kwargs.pop(name) for name in ("dtype", "attn_implementation") if name in kwargs}
         return cls.model_class(config)._from_config(cls._own_config(config, kwargs), **loading)
@@ -81,9 +90,10 @@ class AutoModelOverBackbone(Generic[Model]):
             **kwargs: fields of the head's config, and the arguments of `PreTrainedModel.from_pretrained`.
         """
         config = kwargs.get("config")
-        if config is None:
+        if config is None or isinstance(config, (str, PathLike)):
             hub_arguments = ("cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token")
-            config = AutoConfig.from_pretrained(name_or_path, **{k: kwargs[k] for k in hub_arguments if k in kwargs})
+            place = name_or_path if config is None else config
+            config = AutoConfig.from_pretrained(place, **{k: kwargs[k] for k in hub_arguments if k in kwargs})
         else:
             names = cls.model_class(config).config_class.head_fields()
             kwargs["config"] = cls._own_config(config, {name: kwargs.pop(name) for name in names if name in kwargs})

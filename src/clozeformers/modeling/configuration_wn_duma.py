@@ -60,12 +60,17 @@ class WNDumaConfigMixin(BackboneConfigMixin):
         """Part of the `@strict` validation: fields that no head can be built with."""
         if self.co_attention not in CO_ATTENTIONS:
             raise ValueError(f"co_attention is {self.co_attention!r}; known are {', '.join(CO_ATTENTIONS)}")
+        counts = ("num_co_attention_layers", "num_co_attention_heads", "co_attention_head_size", "max_option_length")
+        for name in counts:
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ValueError(f"{name} is {value!r}; it must be a whole number")
         if self.num_co_attention_layers < 0:
             raise ValueError(
                 f"num_co_attention_layers is {self.num_co_attention_layers}; 0 is the encoder alone, 1 is the paper's "
                 "model"
             )
-        for name in ("num_co_attention_heads", "co_attention_head_size", "max_option_length"):
+        for name in counts[1:]:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not 0 <= self.co_attention_dropout < 1:

@@ -314,6 +314,8 @@ def check_labels(labels: Tensor, is_option: Tensor) -> None:
         raise ValueError(
             f"labels have shape {tuple(labels.shape)}; there are {is_option.size(0)} questions, with one each"
         )
+    if labels.is_floating_point() or labels.dtype == torch.bool:
+        raise ValueError(f"labels are of type {labels.dtype}; give the numbers of the right options, as torch.long")
     if not values_are_known(labels):
         return
     inside = (labels >= 0) & (labels < is_option.size(1))
@@ -339,7 +341,7 @@ def option_loss(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int
         A scalar; zero, not NaN, where nothing is labelled.
     """
     scores = log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-    total = nll_loss(scores, labels, ignore_index=IGNORED_LABEL, reduction="sum")
+    total = nll_loss(scores, labels.long(), ignore_index=IGNORED_LABEL, reduction="sum")
     if num_items_in_batch is None:
         num_items_in_batch = (labels != IGNORED_LABEL).sum().clamp(min=1)
     return total / num_items_in_batch

@@ -75,9 +75,9 @@ class AbstractClozePipeline(Pipeline):
     Any model of `AutoModelForMultipleChoice` with a fast tokenizer will do. How ours were trained stands in their
     config, and is what the first three parameters are by default; others read the article and no definitions.
 
-    Inputs: a mapping with `article`, `question` and `options` (or `option_0`, `option_1` and so on, as in the files of
-    ReCAM); a list of these (a list of results comes back); a dataset, generator or other iterable (results are yielded
-    one by one).
+    Inputs: `article=...`, `question=...` and `options=...`; or a mapping with these (or `option_0`, `option_1` and so
+    on, as in the files of ReCAM); a list of mappings (a list of results comes back); a dataset, generator or other
+    iterable (results are yielded one by one).
 
     Args:
         use_definitions: read the definitions of each option.
@@ -132,6 +132,9 @@ class AbstractClozePipeline(Pipeline):
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         if on_error not in (None, "raise", "skip"):
             raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
+        for name, value in (("use_definitions", use_definitions), ("use_article", use_article)):
+            if value is not None and not isinstance(value, bool):
+                raise TypeError(f"{name} is True or False, not {type(value).__name__} {value!r:.80}")
         if option_reader is not None and not hasattr(option_reader, "many"):
             raise TypeError(
                 f"option_reader is {type(option_reader).__name__} {option_reader!r:.80}; give a "
@@ -146,12 +149,24 @@ class AbstractClozePipeline(Pipeline):
         flow = {"on_error": on_error, "progress_bar": progress_bar}
         return tuple({k: v for k, v in part.items() if v is not None} for part in (reading, flow, {}))  # type: ignore[return-value]
 
-    def __call__(self, inputs: Any, *args: Any, batch_size: int | None = None, **kwargs: Any) -> Any:
+    def __call__(
+        self,
+        inputs: Any = None,
+        *args: Any,
+        article: str | None = None,
+        question: str | None = None,
+        options: Sequence[str] | None = None,
+        batch_size: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """Rank options.
 
         Args:
-            inputs: as described at the class.
+            inputs: as described at the class, in place of `article`, `question` and `options`.
             *args: none are taken.
+            article: the article of one question.
+            question: with one ``@placeholder``.
+            options: two words or more.
             batch_size: in place of the pipeline's own.
             **kwargs: the parameters of the class, for this call.
 
@@ -167,6 +182,11 @@ class AbstractClozePipeline(Pipeline):
         """
         if args:
             raise TypeError(f"the pipeline takes one input, or a list of them; besides it got {args!r:.80}")
+        named = {"article": article, "question": question, "options": options}
+        named = {name: value for name, value in named.items() if value is not None}
+        if named and inputs is not None:
+            raise TypeError(f"give either an input or {', '.join(f'{name}=...' for name in named)}, not both")
+        inputs = named or inputs
         given = self._sanitize_parameters(**kwargs)
         own = (self._preprocess_params, self._forward_params)
         reading, flow = ({**ours, **theirs} for ours, theirs in zip(own, given[:2], strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from datasets import Dataset, concatenate_datasets
@@ -49,8 +50,10 @@ def load_cloze_corpora(data_args: ClozeDataArguments) -> ClozeCorpora:
 
     Raises:
         ValueError: if there is nothing to train on and nothing to score, if training or validation questions have no
-            label, or if an id stands twice among those to score.
+            label, if a training file is named twice or an id stands twice among those to score, or if an argument
+            would do nothing.
     """
+    _refuse_idle_arguments(data_args)
     train, validation, test = splits_from_hub(data_args, from_multiple_choice)
     if data_args.train_file:
         files = [load_recam(path) for path in data_args.train_file]
@@ -75,6 +78,17 @@ def load_cloze_corpora(data_args: ClozeDataArguments) -> ClozeCorpora:
             raise ValueError(f"{name}: the id {twice[0]!r} stands twice; predictions are told apart by their ids")
     test = {name: first_rows(rows, data_args.max_predict_samples) for name, rows in test.items()}
     return ClozeCorpora(train, validation, test, left_out)
+
+
+def _refuse_idle_arguments(data_args: ClozeDataArguments) -> None:
+    if data_args.dataset_config_name is not None and data_args.dataset_name is None:
+        raise ValueError("--dataset_config_name names a part of --dataset_name; give that as well")
+    files = [Path(path).resolve() for path in data_args.train_file or []]
+    for path in files:
+        if files.count(path) > 1:
+            raise ValueError(f"--train_file names {path} twice; name each file once")
+    if data_args.exclude_articles_of and not files and data_args.dataset_name is None:
+        raise ValueError("--exclude_articles_of leaves articles out of training; give --train_file as well")
 
 
 def _labelled(rows: Dataset, part: str) -> Dataset:

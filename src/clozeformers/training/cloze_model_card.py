@@ -106,6 +106,9 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
     """What the template's places are filled with."""
     run, model = record["runs"][0], record["model"]
     seeds = [str(run["seed"]) for run in record["runs"]]
+    training = record["training"]
+    is_measured_once = training.get("eval_strategy") == "epoch" and training["num_train_epochs"] <= 1
+    chooses = training.get("load_best_model_at_end") and not is_measured_once
     averaged = f"mean ± standard deviation over {len(seeds)} seeds" if len(seeds) > 1 else "one run"
     return {
         **provenance(record),
@@ -113,7 +116,7 @@ def _sections(record: Mapping[str, Any]) -> dict[str, str]:
         "encoder": f"`{shown_name(model['model_name_or_path'])}`",
         "input": f"{_input(record)}; at most {record['data']['max_length']} word pieces an option",
         "trained": f"{run['trained_parameters']:,}",
-        "averaged": averaged + selection_note(record, "step", "accuracy"),
+        "averaged": averaged + (selection_note(record, "step", "accuracy") if chooses else ""),
         "scores": scores_table(record) if record["scores"] else "",
         "seeds": ", ".join(seeds),
         "epochs": f"{run['epochs']:.4g}, {run['steps']:,} steps" if run.get("epochs") else "none",
@@ -154,7 +157,12 @@ def _input(record: Mapping[str, Any]) -> str:
 
 
 def scores_table(record: Mapping[str, Any]) -> str:
-    """Markdown table of the accuracies in percent: one row a test set, with a column for the vote of several seeds."""
+    """Markdown table of the accuracies in percent: one row a test set, with a column for the vote of several seeds.
+
+    Where nothing was scored, a sentence that says so.
+    """
+    if not record["scores"]:
+        return "No question with a label was scored."
     ensemble, corpora = record.get("ensemble") or {}, record["corpora"]
     rows = [
         [

@@ -65,6 +65,8 @@ def run_arguments(*arguments: Any) -> dict[str, Any]:
     for group in arguments:
         if isinstance(group, ScriptTrainingArguments):
             decisive |= training_record(group)
+            # One seed more changes nothing about the others.
+            decisive.pop("num_seeds", None)
             continue
         fields = dataclasses.asdict(group)
         decisive |= fields
@@ -110,7 +112,7 @@ def refuse_other_results(args: ScriptTrainingArguments) -> None:
     if results.exists() and str(args.resume_from_checkpoint).lower() != "true":
         raise ValueError(
             f"{results} holds the results of an earlier command; give another --output_dir, or "
-            "--resume_from_checkpoint true to go on with the same arguments"
+            "--resume_from_checkpoint true to go on with the same arguments, perhaps with more --num_seeds"
         )
 
 
