@@ -13,10 +13,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .data.shown import named
+
 Span = tuple[int, int]
 Vote = TypeVar("Vote", bound=Hashable)
-
-_NAMED_IN_ERRORS = 5
 
 
 def vote_spans(votes: Sequence[Vote], weights: Sequence[float] | None = None, weighted: bool = False) -> Vote:
@@ -158,11 +158,9 @@ def _check_same_questions(predictions: Sequence[Mapping[str, str]], names: Seque
         for have, without, owner, other in ((first, answers, names[0], name), (answers, first, name, names[0])):
             missing = [question for question in have if question not in without]
             if missing:
-                listed = ", ".join(map(repr, missing[:_NAMED_IN_ERRORS]))
-                more = ", ..." if len(missing) > _NAMED_IN_ERRORS else ""
                 raise ValueError(
-                    f"{other} does not answer {len(missing)} questions that {owner} answers ({listed}{more}); all "
-                    "models must answer the same questions"
+                    f"{other} does not answer {named(missing)} that {owner} answers; all models must answer the same "
+                    "questions"
                 )
 
 

@@ -292,7 +292,7 @@ def test_scores_of_each_question():
 def test_version_1_counts_a_missing_prediction_as_wrong(caplog):
     with caplog.at_level(logging.WARNING):
         assert squad_scores({"1": "x"}, {"1": ["x"], "2": ["y"]})["exact_match"] == 50.0
-    assert "1 questions ('2') without a prediction count as wrong" in caplog.text
+    assert "1 question ('2') without a prediction count as wrong" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_version_1_counts_a_missing_prediction_as_wrong(caplog):
         ({}, {}, "references is empty"),
         ({"1": []}, {"version_2": False}, "question '1' has no answers; .*version_2=True"),
         ({"1": ["x"]}, {"version_2": False, "no_answer_probabilities": {"1": 0}}, "belong to SQuAD 2.0"),
-        ({"1": ["x"], "2": []}, {}, r"1 questions \('2'\) without a prediction"),
+        ({"1": ["x"], "2": []}, {}, r"1 question \('2'\) without a prediction"),
         ({str(n): [] for n in range(9)}, {}, r"8 questions \('0', '2', '3', '4', '5', \.\.\.\) without a prediction"),
         ({"1": ["x"]}, {"no_answer_probabilities": {"2": 0.5}}, r"\('1'\) without a no-answer probability"),
         ({"1": ["x"]}, {"no_answer_probabilities": {"1": float("nan")}}, r"\('1'\) with .* NaN"),

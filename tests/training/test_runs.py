@@ -131,6 +131,8 @@ def test_folds_and_their_table(small_run, corpus, capsys, tmp_path):
 
 def test_finished_folds_are_read_not_repeated(small_run, tmp_path):
     first = small_run("--num_folds", "3", "--folds", "1", "2")
+    with pytest.raises(ValueError, match=r"holds the results of an earlier command.* more seeds or folds"):
+        small_run("--num_folds", "3", "--folds", "3")
     marked = tmp_path / "run" / "fold-1" / "run-results.json"
     kept = json.loads(marked.read_text())
     kept["minutes"] = 4321.0
@@ -143,7 +145,7 @@ def test_finished_folds_are_read_not_repeated(small_run, tmp_path):
 
 def test_a_finished_run_is_not_overwritten(small_run):
     small_run()
-    with pytest.raises(ValueError, match="holds a finished run; give another --output_dir"):
+    with pytest.raises(ValueError, match="holds the results of an earlier command; give another --output_dir"):
         small_run()
     with pytest.raises(ValueError, match="with other learning_rate"):
         small_run("--learning_rate", "2e-3", "--resume_from_checkpoint", "true")

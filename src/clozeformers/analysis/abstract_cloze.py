@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..data.cloze_questions import ClozeQuestion
-from .tables import Grouping, Table, analysis_markdown, distribution_table, group_table, named
+from ..data.shown import named
+from .tables import Grouping, Table, analysis_markdown, distribution_table, group_table
 from .wordnet_steps import WordNetSteps
 
 if TYPE_CHECKING:

@@ -106,9 +106,8 @@ def line_chart(panels: Mapping[str, Sequence[Line]], x_label: str, path: str | P
             )
         _finish(axes, label, grid="both")
     all_axes[-1].set_xlabel(_plain(x_label))
-    shown = [name for name in names if name in handles]
     figure.legend(
-        [handles[name] for name in shown], map(_plain, shown), loc="outside right upper", frameon=False, fontsize=8
+        [handles[name] for name in names], map(_plain, names), loc="outside right upper", frameon=False, fontsize=8
     )
     _save(figure, path)
 

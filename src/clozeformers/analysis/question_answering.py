@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from ..data.question_simplification import is_inverted
+from ..data.shown import named
 from ..metrics.squad import question_scores
-from .tables import Grouping, Table, analysis_markdown, distribution_table, group_table, named
+from .tables import Grouping, Table, analysis_markdown, distribution_table, group_table
 
 logger = logging.getLogger(__name__)
 

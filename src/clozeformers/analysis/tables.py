@@ -10,8 +10,6 @@ from typing import Any, Generic, TypeVar
 Example = TypeVar("Example")
 Cell = str | int | float
 
-_NAMED_IN_ERRORS = 5
-
 
 @dataclass(frozen=True)
 class Grouping(Generic[Example]):
@@ -144,13 +142,6 @@ def analysis_markdown(summary: str, tables: Iterable[Table]) -> str:
     for table in tables:
         lines += [f"## {table.name[0].upper()}{table.name[1:]}", table.to_markdown()]
     return "\n\n".join(lines) + "\n"
-
-
-def named(questions: Sequence[str]) -> str:
-    """Say how many questions, and name the first."""
-    names = ", ".join(map(repr, questions[:_NAMED_IN_ERRORS]))
-    more = ", ..." if len(questions) > _NAMED_IN_ERRORS else ""
-    return f"{len(questions)} question{'s' * (len(questions) != 1)} ({names}{more})"
 
 
 def show(cell: Cell) -> str:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .shown import short
+
 PLACEHOLDER = "@placeholder"
 _NUMBERED_OPTION = re.compile(r"option_(0|[1-9][0-9]{0,5})")
 
@@ -57,13 +59,13 @@ def cloze_question_of(values: Any, use_article: bool = True) -> ClozeQuestion:
             that are the same or given twice over, and a text with lone surrogates.
     """
     if not isinstance(values, Mapping):
-        raise TypeError(f"a question is {_right_keys(use_article)}; not {type(values).__name__} {_short(values)}")
+        raise TypeError(f"a question is {_right_keys(use_article)}; not {type(values).__name__} {short(values)}")
     article = _text(values, "article", use_article) if use_article else ""
     question = _text(values, "question", use_article)
     count = question.count(PLACEHOLDER)
     if count != 1:
         raise ValueError(
-            f"the question {_short(question)} has {PLACEHOLDER} {count} times; write it once, where an option is to "
+            f"the question {short(question)} has {PLACEHOLDER} {count} times; write it once, where an option is to "
             "stand"
         )
     return ClozeQuestion(article, question, _options(values, use_article))
@@ -81,11 +83,11 @@ def _text(values: Mapping[str, Any], name: str, use_article: bool) -> str:
 def check_text(name: str, text: Any) -> None:
     """Raise a TypeError or ValueError unless this is a string with a word in it that UTF-8 can hold."""
     if not isinstance(text, str):
-        raise TypeError(f"{name} is a string, not {type(text).__name__} {_short(text)}")
+        raise TypeError(f"{name} is a string, not {type(text).__name__} {short(text)}")
     if not text.strip():
         is_article = name == "the article"
         without = "; to read the question alone, pass use_article=False" if is_article else ""
-        raise ValueError(f"{name} is {_short(text)}; it must hold at least one word{without}")
+        raise ValueError(f"{name} is {short(text)}; it must hold at least one word{without}")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -105,15 +107,15 @@ def _options(values: Mapping[str, Any], use_article: bool) -> tuple[str, ...]:
         there = ", ".join(map(str, values))
         raise TypeError(f"'options' is missing; a question is {_right_keys(use_article)}, and there is {there}")
     if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
-        raise TypeError(f"the options are a list of strings, not {type(options).__name__} {_short(options)}")
+        raise TypeError(f"the options are a list of strings, not {type(options).__name__} {short(options)}")
     if len(options) < 2:
-        raise ValueError(f"there must be two options or more, not {_short(options)}")
+        raise ValueError(f"there must be two options or more, not {short(options)}")
     first_places: dict[str, int] = {}
     for number, option in enumerate(options):
         check_text(f"option {number}", option)
         first = first_places.setdefault(option.strip(), number)
         if first != number:
-            raise ValueError(f"options {first} and {number} are both {_short(option.strip())}; all must be different")
+            raise ValueError(f"options {first} and {number} are both {short(option.strip())}; all must be different")
     return tuple(options)
 
 
@@ -132,8 +134,3 @@ def _numbered_options(values: Mapping[str, Any]) -> list[Any] | None:
 def _right_keys(use_article: bool) -> str:
     article = '"article": "...", ' if use_article else ""
     return f'{{{article}"question": "... {PLACEHOLDER} ...", "options": ["...", "..."]}}'
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

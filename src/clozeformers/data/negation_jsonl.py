@@ -18,6 +18,7 @@ from typing import Any
 
 from .corpus_error import CorpusError
 from .schema import KINDS, NegationRow
+from .shown import short
 
 FIELDS = tuple(NegationRow.__annotations__)
 RIGHT_LINE = '{"tokens": ["I", "do", "not", "know", "."], "cue": [0, 0, 1, 0, 0], "scope": [1, 1, 0, 1, 0]}'
@@ -73,9 +74,9 @@ def _parse(path: Path, number: int, raw: bytes) -> dict[str, Any]:
         bad = raw[error.start : error.end]
         raise CorpusError(path, number, f"the bytes {bad!r} are not UTF-8; convert the file to UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise _wrong(path, number, f"{_short(raw.decode('utf-8').strip())} is not JSON ({error})") from None
+        raise _wrong(path, number, f"{short(raw.decode('utf-8').strip())} is not JSON ({error})") from None
     if not isinstance(values, dict):
-        raise _wrong(path, number, f"{_short(values)} is not a JSON object")
+        raise _wrong(path, number, f"{short(values)} is not a JSON object")
     return values
 
 
@@ -110,12 +111,12 @@ def _checked(path: Path, number: int, values: dict[str, Any]) -> NegationRow:
         raise _wrong(path, number, "scope has a 1 but cue has none; a sentence without a cue has no scope")
     for name in ("id", "corpus", "cue_text"):
         if not _is_text(values[name]):
-            raise _wrong(path, number, f"{name} is {_short(values[name])}; it must be a string")
+            raise _wrong(path, number, f"{name} is {short(values[name])}; it must be a string")
     if "#" not in values["id"]:
-        raise _wrong(path, number, f"id is {_short(values['id'])}; it must be '<sentence>#<number>', or be left out")
+        raise _wrong(path, number, f"id is {short(values['id'])}; it must be '<sentence>#<number>', or be left out")
     if values["kind"] not in KINDS:
         kinds = " or ".join(map(repr, KINDS))
-        raise _wrong(path, number, f"kind is {_short(values['kind'])}; it must be {kinds}, or be left out")
+        raise _wrong(path, number, f"kind is {short(values['kind'])}; it must be {kinds}, or be left out")
     return NegationRow(
         id=values["id"],
         corpus=values["corpus"],
@@ -129,19 +130,19 @@ def _checked(path: Path, number: int, values: dict[str, Any]) -> NegationRow:
 
 def _check_tokens(path: Path, number: int, tokens: Any) -> None:
     if not isinstance(tokens, list) or not tokens:
-        raise _wrong(path, number, f"tokens is {_short(tokens)}; it must be a list of one or more words")
+        raise _wrong(path, number, f"tokens is {short(tokens)}; it must be a list of one or more words")
     for token in tokens:
         if not _is_text(token) or not token.strip():
-            raise _wrong(path, number, f"tokens holds {_short(token)}; each must be a string that is not blank")
+            raise _wrong(path, number, f"tokens holds {short(token)}; each must be a string that is not blank")
 
 
 def _check_marks(path: Path, number: int, name: str, marks: Any, length: int) -> None:
     if not isinstance(marks, list) or len(marks) != length:
-        raise _wrong(path, number, f"{name} is {_short(marks)}; it must be a list of {length} numbers, one a token")
+        raise _wrong(path, number, f"{name} is {short(marks)}; it must be a list of {length} numbers, one a token")
     for mark in marks:
         # JSON's true would pass for 1, but would not come back as 1.
         if type(mark) is not int or mark not in (0, 1):
-            raise _wrong(path, number, f"{name} holds {_short(mark)}; each must be 0 or 1")
+            raise _wrong(path, number, f"{name} holds {short(mark)}; each must be 0 or 1")
 
 
 def _check_new_id(path: Path, number: int, row_id: str, lines: dict[str, int]) -> None:
@@ -153,11 +154,6 @@ def _check_new_id(path: Path, number: int, row_id: str, lines: dict[str, int]) -
 def _is_text(value: Any) -> bool:
     """Whether this is a string that UTF-8 can hold; JSON can spell half a surrogate pair, which it cannot."""
     return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _wrong(path: Path, number: int, problem: str) -> CorpusError:

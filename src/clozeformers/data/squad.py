@@ -17,6 +17,7 @@ from typing import Any, TypedDict
 from datasets import Dataset, Features, List, Value
 
 from .corpus_error import CorpusError
+from .shown import short
 
 SQUAD_FEATURES = Features(
     {
@@ -81,9 +82,9 @@ class _Node:
         value = self.value[name]
         # JSON's true would pass for the number 1.
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise CorpusError(self.path, self.where, f"{name} is {_short(value)}; it must be {_KINDS[kind]}")
+            raise CorpusError(self.path, self.where, f"{name} is {short(value)}; it must be {_KINDS[kind]}")
         if isinstance(value, str) and _HALF_CHARACTER.search(value):
-            raise CorpusError(self.path, self.where, f"{name} is {_short(value)}, which holds half a surrogate pair")
+            raise CorpusError(self.path, self.where, f"{name} is {short(value)}, which holds half a surrogate pair")
         return value
 
     def text(self, name: str) -> str:
@@ -98,9 +99,9 @@ class _Node:
         for number, value in enumerate(self.field(name, list)):
             where = f"{self.where}, {name}[{number}]".removeprefix("top level, ")
             if not isinstance(value, dict):
-                raise CorpusError(self.path, where, f"{_short(value)} stands where an object must")
+                raise CorpusError(self.path, where, f"{short(value)} stands where an object must")
             if label in value:
-                where += f" ({_short(value[label])})"
+                where += f" ({short(value[label])})"
             yield _Node(self.path, where, value)
 
 
@@ -197,7 +198,7 @@ def _parse(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise CorpusError(path, 1, "the JSON nests too deep for a file in the format of SQuAD") from None
     if not isinstance(values, dict):
-        raise CorpusError(path, 1, f"{_short(values)} stands where an object with the field 'data' must")
+        raise CorpusError(path, 1, f"{short(values)} stands where an object with the field 'data' must")
     return values
 
 
@@ -205,7 +206,7 @@ def _answers(question: _Node, context: str) -> Answers:
     """Read and check the answers of one question."""
     impossible = question.value.get("is_impossible")
     if impossible not in (None, True, False):
-        problem = f"is_impossible is {_short(impossible)}; it must be true or false, or be left out"
+        problem = f"is_impossible is {short(impossible)}; it must be true or false, or be left out"
         raise CorpusError(question.path, question.where, problem)
     answers = Answers(text=[], answer_start=[])
     if impossible:
@@ -225,7 +226,7 @@ def _answers(question: _Node, context: str) -> Answers:
 def _misplaced(text: str, start: int, context: str) -> str:
     """Say of an answer what stands in its place, and where the answer itself does."""
     if 0 <= start < len(context):
-        problem = f"answer_start is {start}, where the context has {_short(context[start : start + len(text)])}"
+        problem = f"answer_start is {start}, where the context has {short(context[start : start + len(text)])}"
     else:
         problem = f"answer_start is {start}, outside the context of {len(context)} characters"
     places: list[str] = []
@@ -234,9 +235,4 @@ def _misplaced(text: str, start: int, context: str) -> str:
         places.append(str(place))
         place = context.find(text, place + 1)
     found = f"stands at {', '.join(places)}" if places else "does not occur in the context"
-    return f"{problem}; the answer {_short(text)} {found}"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return f"{problem}; the answer {short(text)} {found}"

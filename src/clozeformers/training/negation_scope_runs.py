@@ -26,6 +26,7 @@ from .runs import (
     is_checkpoint,
     measured_record,
     publish_record,
+    refuse_other_results,
     run_arguments,
     run_name,
     run_once,
@@ -65,6 +66,7 @@ def run_negation_scope(
         A Markdown table of the scores, mean and standard deviation.
     """
     set_up_logging(args)
+    refuse_other_results(args)
     if args.push_to_hub and args.num_folds:
         raise ValueError("--push_to_hub pushes one model; leave out --num_folds")
     model_args, data_args = resolve_arguments(model_args, data_args, is_trained=has_training_data(data_args))

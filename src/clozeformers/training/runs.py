@@ -112,7 +112,7 @@ def refuse_other_results(args: ScriptTrainingArguments) -> None:
     if results.exists() and str(args.resume_from_checkpoint).lower() != "true":
         raise ValueError(
             f"{results} holds the results of an earlier command; give another --output_dir, or "
-            "--resume_from_checkpoint true to go on with the same arguments, perhaps with more --num_seeds"
+            "--resume_from_checkpoint true to go on with the same arguments, perhaps with more seeds or folds"
         )
 
 
