@@ -111,7 +111,7 @@ def test_a_grouping_of_ones_own():
 def test_missing_predictions_are_told(caplog):
     with caplog.at_level(logging.WARNING, logger="clozeformers"):
         analysis = analyse(ROWS, PREDICTIONS)
-    assert caplog.messages == ["1 question ('q4') without a prediction count as wrong"]
+    assert caplog.messages == ["1 question ('q4') without a prediction, counted as wrong"]
     assert analysis.missing == 1
     assert "1 of them have no prediction" in analysis.to_markdown()
     caplog.clear()

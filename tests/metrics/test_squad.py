@@ -292,7 +292,7 @@ def test_scores_of_each_question():
 def test_version_1_counts_a_missing_prediction_as_wrong(caplog):
     with caplog.at_level(logging.WARNING):
         assert squad_scores({"1": "x"}, {"1": ["x"], "2": ["y"]})["exact_match"] == 50.0
-    assert "1 question ('2') without a prediction count as wrong" in caplog.text
+    assert "1 question ('2') without a prediction, counted as wrong" in caplog.text
 
 
 @pytest.mark.parametrize(

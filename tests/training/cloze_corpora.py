@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -105,13 +103,3 @@ def save_encoder(folder: Path, kind: str, num_layers: int = 1, dropout: float = 
     )
     model_class(config).save_pretrained(folder)
     return folder
-
-
-def load_script() -> ModuleType:
-    """`run_glue_style/run_abstract_cloze.py` as a module."""
-    spec = importlib.util.spec_from_file_location("run_abstract_cloze", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -68,14 +68,17 @@ def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-@pytest.fixture(scope="session")
-def script() -> ModuleType:
-    """`run_glue_style/run_negation_scope.py` as a module."""
-    spec = importlib.util.spec_from_file_location(
-        "run_negation_scope", ROOT / "run_glue_style" / "run_negation_scope.py"
-    )
+def load_script(name: str) -> ModuleType:
+    """A script of `run_glue_style/` as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "run_glue_style" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def script() -> ModuleType:
+    """`run_glue_style/run_negation_scope.py` as a module."""
+    return load_script("run_negation_scope")

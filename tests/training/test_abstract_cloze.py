@@ -29,7 +29,8 @@ from clozeformers.training.abstract_cloze import AbstractClozeTrainer, accuracy,
 from clozeformers.training.cloze_arguments import ClozeDataArguments, ClozeTrainingArguments
 from clozeformers.training.cloze_loading import freeze_lower_layers, load_cloze_corpora
 
-from .cloze_corpora import RIGHT, SCRIPT, WRONG, load_script, recam_rows, save_encoder, write_dictionary, write_recam
+from .cloze_corpora import RIGHT, SCRIPT, WRONG, recam_rows, save_encoder, write_dictionary, write_recam
+from .conftest import load_script
 from .test_runs import environment, losses
 
 COMMON = [
@@ -57,7 +58,7 @@ def run(places: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     def start(*arguments: str, folder: str = "run") -> dict[str, Any]:
         arguments = (*("--model_name_or_path", str(places["bert"])), *COMMON, *arguments)
-        load_script().main([*arguments, "--output_dir", str(tmp_path / folder)])
+        load_script("run_abstract_cloze").main([*arguments, "--output_dir", str(tmp_path / folder)])
         results: dict[str, Any] = json.loads((tmp_path / folder / "results.json").read_text())
         return results
 
@@ -318,7 +319,7 @@ def test_a_trained_model_is_scored_as_it_is(
     head = ["--num_co_attention_layers", "2", "--co_attention", "parallel", "--use_definitions", "false"]
     first = run(*training(places, "test"), *head, "--max_steps", "3", *LAST)
     scoring = ["--model_name_or_path", str(tmp_path / "run"), "--test_file", str(places["test"]), "--use_cpu", "true"]
-    script = load_script()
+    script = load_script("run_abstract_cloze")
     script.main([*scoring, "--output_dir", str(tmp_path / "again")])
     second = json.loads((tmp_path / "again" / "results.json").read_text())
     assert second["scores"] == first["scores"]

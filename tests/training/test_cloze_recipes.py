@@ -13,8 +13,8 @@ from safetensors import safe_open
 from clozeformers.training.cloze_arguments import ClozeDataArguments, ClozeModelArguments, ClozeTrainingArguments
 from clozeformers.training.recipe import parse_recipe
 
-from .cloze_corpora import load_script, recam_rows, save_encoder, write_dictionary, write_recam
-from .conftest import ROOT
+from .cloze_corpora import recam_rows, save_encoder, write_dictionary, write_recam
+from .conftest import ROOT, load_script
 
 RECIPES = sorted((ROOT / "configs" / "abstract_cloze").glob("*.yaml"))
 CLASSES = (ClozeModelArguments, ClozeDataArguments, ClozeTrainingArguments)
@@ -35,7 +35,7 @@ def test_recipe_trains_a_step(
     kind = next((kind for kind in ("roberta", "albert") if kind in recipe.stem), "bert")
     files = [str(write_recam(tmp_path / f"{name}.jsonl", recam_rows(8, seed))) for seed, name in enumerate("abc")]
     run = tmp_path / "run"
-    load_script().main(
+    load_script("run_abstract_cloze").main(
         [
             *(str(recipe), "--model_name_or_path", str(save_encoder(tmp_path / "encoder", kind))),
             *("--train_file", files[0], "--validation_file", files[1], "--test_file", files[2]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import signal
@@ -30,7 +29,7 @@ from clozeformers.training.recipe import parse_recipe
 from clozeformers.training.sampling import HardBatchReplaySampler
 
 from ..conftest import build_tokenizer
-from .conftest import ROOT
+from .conftest import ROOT, load_script
 from .qa_corpora import write_squad, write_vectors
 from .test_runs import environment, losses
 
@@ -47,12 +46,7 @@ SMALL_BIDAF = ["--model_type", "bidaf", "--model_config", TINY, *LENGTHS, *COMMO
 @pytest.fixture(scope="module")
 def qa_script() -> Any:
     """`run_glue_style/run_extractive_qa.py` as a module."""
-    spec = importlib.util.spec_from_file_location("run_extractive_qa", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("run_extractive_qa")
 
 
 @pytest.fixture(scope="module")

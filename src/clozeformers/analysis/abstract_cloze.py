@@ -209,7 +209,7 @@ def analyse_cloze(
         raise ValueError("there are no labelled questions to analyse; give rows whose label is 0 or more")
     missing = [question for question in labelled if question not in predictions]
     if missing:
-        logger.warning("%s without a prediction count as wrong", named(missing))
+        logger.warning("%s without a prediction, counted as wrong", named(missing))
     notes = _notes(labelled.values(), option_reader) if option_reader is not None else [None] * len(labelled)
     records = tuple(
         _record(row, predictions.get(question), (probabilities or {}).get(question), note)

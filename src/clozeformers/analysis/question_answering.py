@@ -198,7 +198,7 @@ def analyse(
     scores = question_scores(predictions, references, version_2=not all(references.values()))
     missing = [question for question in by_id if question not in predictions]
     if missing:
-        logger.warning("%s without a prediction count as wrong", named(missing))
+        logger.warning("%s without a prediction, counted as wrong", named(missing))
     records = tuple(
         _record(row, predictions.get(question), (nbest or {}).get(question), scores.get(question, (0.0, 0.0)))
         for question, row in by_id.items()

@@ -162,7 +162,7 @@ def squad_scores(
         if no_answer_probabilities is not None:
             raise ValueError("no-answer probabilities belong to SQuAD 2.0; leave them out, or pass version_2=True")
         if missing:
-            logger.warning("%s without a prediction count as wrong", named(missing))
+            logger.warning("%s without a prediction, counted as wrong", named(missing))
         return _version_1(scores, len(references))
     if missing:
         raise ValueError(f"{named(missing)} without a prediction; give every question one, '' for no answer")

@@ -16,7 +16,6 @@ from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Split
 from tokenizers.processors import TemplateProcessing
 from transformers import BatchEncoding, PreTrainedTokenizerFast
-from transformers.utils.logging import tqdm
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 PADDING_CHARACTER_ID, UNKNOWN_CHARACTER_ID = 0, 1
@@ -90,7 +89,6 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
         lowercase: bool = False,
         max_word_length: int = 16,
         words: Iterable[str] | None = None,
-        progress_bar: bool = False,
         **kwargs: Any,
     ) -> WordCharTokenizer:
         """Learn words and characters, the most frequent first and, among equals, in the order of their code points.
@@ -101,14 +99,13 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
             lowercase: as of the class.
             max_word_length: as of the class.
             words: learn none but these, such as those that have a vector; in lower case where `lowercase` is set.
-            progress_bar: show one, over texts.
             **kwargs: as of the class.
 
         Raises:
             TypeError: if `texts` is one string, or holds something else than strings.
             ValueError: if no word is left, or for a wrong `max_word_length`.
         """
-        surfaces = _count_words(texts, progress_bar)
+        surfaces = _count_words(texts)
         characters: Counter[str] = Counter()
         frequencies: Counter[str] = Counter()
         for surface, frequency in surfaces.items():
@@ -284,10 +281,10 @@ def _refuse_one_string(texts: Iterable[str]) -> None:
         raise TypeError(f"texts is one string, {texts!r:.80}; give a list of strings, or another iterable of them")
 
 
-def _count_words(texts: Iterable[str], progress_bar: bool) -> Counter[str]:
+def _count_words(texts: Iterable[str]) -> Counter[str]:
     _refuse_one_string(texts)
     counts: Counter[str] = Counter()
-    for number, text in enumerate(tqdm(texts, disable=not progress_bar, desc="Counting words", unit="text")):
+    for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(f"text {number} is {text!r:.80}; a text is a string")
         counts.update(word for word, _ in _SPLIT.pre_tokenize_str(text))

@@ -11,6 +11,8 @@ from transformers import AutoConfig
 
 Arguments = TypeVar("Arguments")
 
+UNLIMITED = 10**6  # what tokenizers without a limit say is far above it
+
 
 def check_model_folder(name: str) -> None:
     """Raise a ValueError where a model's name can only be a folder's, and there is none."""

@@ -10,13 +10,12 @@ from ..data.alignment import CUE_TOKEN, add_cue_token
 from ..modeling.auto import AutoModelForNegationScope
 from ..modeling.configuration_negation_scope import NegationScopeConfigMixin
 from .arguments import NegationDataArguments, NegationModelArguments
-from .model_arguments import filled_in, head_config
+from .model_arguments import UNLIMITED, filled_in, head_config
 
 # Of a new head, section 4 of the paper; a model that has one keeps its own.
 NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
 NEW_INPUT = "augment"
 NEW_MAX_LENGTH = 128
-_UNLIMITED = 10**6  # what tokenizers without a limit say is far above it
 
 
 def resolve_arguments(
@@ -43,7 +42,7 @@ def resolve_arguments(
         own = {field: getattr(config, field) for field in NEW_HEAD}
         own["input"] = "normal" if config.cue_token is None else "augment"
         limit = AutoTokenizer.from_pretrained(name, revision=revision).model_max_length
-        own["max_length"] = limit if limit < _UNLIMITED else NEW_MAX_LENGTH
+        own["max_length"] = limit if limit < UNLIMITED else NEW_MAX_LENGTH
     model = None if config is None else name
     free = ("head_dropout", "max_length")
     return filled_in(model_args, own, model, free), filled_in(data_args, own, model, free)

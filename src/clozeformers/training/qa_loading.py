@@ -25,12 +25,11 @@ from ..modeling.modeling_qanet import QANetForQuestionAnswering
 from ..modeling.tokenization_word_char import WordCharTokenizer
 from .corpora import name_test_files, splits_from_hub
 from .cross_validation import first_rows
-from .model_arguments import check_model_folder
+from .model_arguments import UNLIMITED, check_model_folder
 from .qa_arguments import QADataArguments, QAModelArguments
 
 logger = logging.getLogger(__name__)
 
-_UNLIMITED = 10**6  # what tokenizers without a limit say is far above it
 _VECTOR_SIZE = 0.4  # root mean square of a word vector's numbers, whatever the source
 _DEFAULT_MAX_LENGTH = 453  # 400 words of context and 50 of question (Yu et al., 2018, section 4.1.1), 3 special tokens
 _DECIDED_BY_DATA = {"vocab_size", "char_vocab_size", "train_word_vectors", "word_vector_scale"}
@@ -130,9 +129,9 @@ def load_qa_model(model_args: QAModelArguments, corpora: QACorpora, max_length: 
         model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
         if model_args.word_vectors is not None:
             _read_more_words(model, tokenizer, model_args.word_vectors, corpora)
-        if max_length is None and tokenizer.model_max_length >= _UNLIMITED:
+        if max_length is None and tokenizer.model_max_length >= UNLIMITED:
             max_length = 384
-    positions = getattr(model.config, "max_position_embeddings", None) or _UNLIMITED
+    positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
     length = max_length or tokenizer.model_max_length
     if length > positions:
         raise ValueError(f"--max_length is {length}; this model reads at most {positions} word pieces")
