@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from clozeformers.data import load_recam
-from clozeformers.data.cloze_encoding import EncodedOption, encode_questions, pair_layout
-from clozeformers.data.cloze_features import ClozeReport, cloze_features, cut_lengths
+from clozeformers.data.cloze_encoding import EncodedOption, cut_lengths, encode_questions, pair_layout
+from clozeformers.data.cloze_features import ClozeReport, cloze_features
 from clozeformers.data.cloze_questions import ClozeQuestion
 from tests.cloze_models import (
     ARTICLE,

@@ -11,15 +11,12 @@ from datasets import Dataset, Features, List, Value
 from .cloze_encoding import (
     DefinitionReader,
     check_max_length,
-    cut_lengths,
     encode_questions,
     find_definitions,
     pair_layout,
 )
 from .cloze_questions import cloze_question_of
 from .recam import CLOZE_FEATURES
-
-__all__ = ["ClozeReport", "cloze_features", "cut_lengths"]
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +72,7 @@ def cloze_features(
     Args:
         rows: as `load_recam` gives them.
         tokenizer: a fast tokenizer.
-        max_length: most pieces in an input, special tokens included. What is cut, see `cut_lengths`.
+        max_length: most pieces in an input, special tokens included. What is cut, see `cloze_encoding.cut_lengths`.
         option_reader: what finds the definitions, such as `clozeformers.data.wordnet.OptionReader`; None for none.
         use_article: False reads the question alone; the separators of the article stay.
 
