@@ -112,8 +112,16 @@ def test_labelled_questions_are_scored() -> None:
         (False, True),  # "category" is another word
     ]
     markdown = analysis.to_markdown()
-    assert "4 questions: accuracy 25.00 (percent). 1 of them have no prediction and count as wrong." in markdown
+    assert (
+        "4 questions: accuracy 25.00 (percent). Without reading: any option: 37.50; longest option: 25.00." in markdown
+    )
+    assert "1 of them have no prediction and count as wrong." in markdown
     assert "1 more questions have no label" in markdown
+
+
+def test_several_longest_options_count_in_part() -> None:
+    analysis = analyse_cloze([row(0, "a", "dog", "cat"), row(1, "a", "dogs", "cats", "cow", "hens", label=3)], {})
+    assert analysis.baselines == {"any option": pytest.approx(37.5), "longest option": pytest.approx(250 / 6)}
 
 
 def test_tables_without_wordnet() -> None:

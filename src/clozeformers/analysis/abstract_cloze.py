@@ -155,9 +155,21 @@ class ClozeAnalysis:
         return 100 * sum(record.is_right for record in self.records) / len(self.records)
 
     @property
+    def baselines(self) -> dict[str, float]:
+        """Accuracy, in percent, of what reads nothing: any option, and the longest word; of several, each in part."""
+        chance, longest = 0.0, 0.0
+        for record in self.records:
+            lengths = [len(option) for option in record.options]
+            chance += 1 / len(lengths)
+            longest += (lengths[record.label] == max(lengths)) / lengths.count(max(lengths))
+        return {"any option": 100 * chance / len(self.records), "longest option": 100 * longest / len(self.records)}
+
+    @property
     def sentences(self) -> list[str]:
         """What the tables do not say."""
         said = [f"{len(self.records):,} questions: accuracy {self.accuracy:.2f} (percent)."]
+        without_reading = "; ".join(f"{name}: {value:.2f}" for name, value in self.baselines.items())
+        said.append(f"Without reading: {without_reading}.")
         if self.missing:
             said.append(f"{self.missing:,} of them have no prediction and count as wrong.")
         if self.unlabelled:
@@ -175,6 +187,7 @@ class ClozeAnalysis:
             "missing": self.missing,
             "unlabelled": self.unlabelled,
             "accuracy": self.accuracy,
+            "baselines": self.baselines,
             "remarks": self.remarks,
             "tables": [table.to_dict() for table in self.tables],
             "records": [_as_json(record) for record in self.records],
