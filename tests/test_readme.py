@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from clozeformers.demo import main as demo
+from clozeformers.training.cloze_model_card import cloze_results_table
 from clozeformers.training.model_card import results_table
 from clozeformers.training.qa_model_card import qa_results_table
 
@@ -190,7 +191,8 @@ def test_the_results_table_comes_from_the_files():
     choosing = [record for record in records if record.get("task") == "abstract-cloze"]
     scoping = [record for record in records if record not in [*answering, *choosing]]
     assert marked("results") == results_table(scoping).strip()
-    assert marked("qa-results") == (qa_results_table(answering).strip() if answering else "")
+    assert marked("qa-results") == qa_results_table(answering).strip()
+    assert marked("cloze-results") == cloze_results_table(choosing).strip()
     for path in (ROOT / "model_cards").glob("*.json"):
         assert path.with_suffix(".md").exists(), f"{path} has no card"
 

@@ -398,3 +398,17 @@ def test_gold_options_as_predictions() -> None:
     spread = table(analysis, "distribution of WordNet steps from the right option")
     assert sum(spread.column("wrong options")) == 4 * 837
     assert sum(spread.column("chosen wrong options")) == 0
+
+
+# ----------------------------------------------------------------------------------------------------------- real data
+
+
+@pytest.mark.corpora
+def test_what_the_readme_says_of_recams_development_questions() -> None:
+    folder = os.environ.get("CLOZEFORMERS_CORPORA")
+    if folder is None:
+        pytest.skip("CLOZEFORMERS_CORPORA does not name a folder that holds recam/")
+    analysis = analyse_cloze(load_recam(Path(folder) / "recam" / "Task_1_dev.jsonl"), {})
+    assert analysis.baselines == {"any option": pytest.approx(20), "longest option": pytest.approx(27, abs=0.005)}
+    where = {row[0]: row[1] for row in table(analysis, "options in the article").rows}
+    assert where == {"wrong ones only": 192, "none": 645}
