@@ -98,7 +98,11 @@ def test_the_order_of_options_is_that_of_their_numbers(tmp_path: Path) -> None:
         (changed(option_1=""), "option 1 is ''; it must hold"),
         (changed(option_1=3), "option 1 is a string, not int 3"),
         (changed(option_2=" happy"), "options 0 and 2 are both 'happy'; all must be different"),
-        (changed(options="happy"), "the options are a list of strings, not str 'happy'"),
+        (changed(options=["happy", "new"]), "there are both 'options' and 'option_0'; give the options once"),
+        (
+            changed(options="happy", option_0=..., option_1=..., option_2=...),
+            "the options are a list of strings, not str 'happy'",
+        ),
         (changed(label=3), "label is 3; it must be the number of an option, 0 to 2"),
         (changed(label=-2), "label is -2"),
         (changed(label="1"), "label is '1'"),
