@@ -280,27 +280,34 @@ def test_word_loss(with_words: bool, items: Any, labelled: bool) -> None:
 # ------------------------------------------------------------------------------------------------------ save and load
 
 
+def check_save_and_load(
+    model: Any, given: dict[str, Any], autos: tuple[Any, ...], folder: Path, fields: dict[str, Any], within: float = 0
+) -> None:
+    """A saved model comes back whole through every class that loads it, and its config holds these fields."""
+    model.save_pretrained(folder)
+    assert {path.name for path in folder.iterdir()} == {"config.json", "model.safetensors"}
+    expected = logits_of(model, **given)
+    for auto in (*autos, type(model)):
+        loaded, info = auto.from_pretrained(folder, output_loading_info=True)
+        assert type(loaded) is type(model)
+        assert not loaded.training
+        assert not info["missing_keys"]
+        assert not info["unexpected_keys"]
+        close(logits_of(loaded, **given), expected, within)
+    written = json.loads((folder / "config.json").read_text())
+    read = AutoConfig.from_pretrained(folder)
+    assert type(read) is type(model.config)
+    for field, value in fields.items():
+        assert written[field] == getattr(read, field) == value
+    assert written["model_type"] == type(model).config_class.model_type
+
+
 @every_backbone
 def test_save_and_load(name: str, tmp_path: Path) -> None:
     head = {"attention_variant": "OA-EMB", "num_attention_blocks": 1, "num_block_heads": 2, "head_dropout": 0.1}
     head |= {"max_cue_length": 5, "cue_token": "[CUE]"}
     model, given = build(name, **head), inputs()
-    model.save_pretrained(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"config.json", "model.safetensors"}
-    expected = logits_of(model, **given)
-    for auto in (AutoModelForTokenClassification, AutoModelForNegationScope, MODELS[name]):
-        loaded, info = auto.from_pretrained(tmp_path, output_loading_info=True)
-        assert type(loaded) is MODELS[name]
-        assert not loaded.training
-        assert not info["missing_keys"]
-        assert not info["unexpected_keys"]
-        close(logits_of(loaded, **given), expected, 0)
-    written = json.loads((tmp_path / "config.json").read_text())
-    read = AutoConfig.from_pretrained(tmp_path)
-    for field, value in head.items():
-        assert written[field] == getattr(read, field) == value
-    assert written["model_type"] == MODELS[name].config_class.model_type
-    assert type(read) is MODELS[name].config_class
+    check_save_and_load(model, given, (AutoModelForTokenClassification, AutoModelForNegationScope), tmp_path, head)
 
 
 @every_backbone

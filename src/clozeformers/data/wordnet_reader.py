@@ -133,6 +133,8 @@ class Dictionary:
         """Make what NLTK raises on damaged entries a `CorpusError` that names the word and the file that it is from."""
         try:
             yield
+        except CorpusError:
+            raise
         except self._errors as error:
             problem = f"the entry of {form!r} cannot be read: {_REPLACE_IT} ({error!r})"
             raise CorpusError(self.place / file, "in a line of it", problem) from error
