@@ -25,7 +25,7 @@ from straightforward_qa import CHARACTERS, StraightforwardBiDAF, Straightforward
 from torch import Tensor
 
 from clozeformers import BiDAFConfig, BiDAFForQuestionAnswering, QANetConfig, QANetForQuestionAnswering
-from clozeformers.data.qa_collator import QuestionAnsweringCollator
+from clozeformers.question_answering.collator import QuestionAnsweringCollator
 from clozeformers.training.results import environment
 from clozeformers.training.sampling import EpochLengthGroupedSampler
 

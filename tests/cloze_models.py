@@ -24,7 +24,7 @@ from transformers import (
     XLNetTokenizer,
 )
 
-from clozeformers.data.recam import CLOZE_FEATURES
+from clozeformers.abstract_cloze.recam import CLOZE_FEATURES
 from clozeformers.pipelines.abstract_cloze import AbstractClozePipeline
 
 WORDS = "the a cat dog sat on mat is was very happy new contract him to club act of doing something and not in"

@@ -10,8 +10,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertTokenizer, PreTrainedTokenizerFast
 
 from clozeformers import AutoModelForNegationScope, NegationScopePipeline
-from clozeformers.data.alignment import add_cue_token
 from clozeformers.modeling.modeling_negation_scope import NEGATION_SCOPE_MODELS, NegationScopeMixin
+from clozeformers.negation_scope.windows import add_cue_token
 
 SENTENCE = "I do not know the answer."
 TEXTS = [SENTENCE, "It is impossible, and nobody came.", "No cue is in the last one, is there none?", "All is well."]

@@ -21,7 +21,7 @@ from transformers import (
 )
 from transformers.modeling_outputs import QuestionAnsweringModelOutput
 
-from clozeformers.pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
+from clozeformers.pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 
 CONTEXT = "The cat sits on the mat.  In 1990 it cost $5, says Dr. Who\u00a0of Paris."
 WORDS = [

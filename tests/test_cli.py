@@ -11,7 +11,7 @@ import pytest
 from clozeformers.cli import main, show_scopes, terminal_has_colour
 
 from .hub_models import SENTENCE, save_tiny
-from .training.test_model_card import record_of
+from .negation_scope.test_model_card import record_of
 
 
 def span(text: str, part: str) -> dict[str, object]:

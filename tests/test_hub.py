@@ -18,10 +18,10 @@ from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokeni
 from transformers.dynamic_module_utils import get_relative_import_files
 
 import clozeformers.hub
-from clozeformers.data.alignment import CUE_TOKEN
 from clozeformers.hub import push_to_hub, save_with_code
 from clozeformers.hub_export import flat_source, needed_modules, write_sources
 from clozeformers.modeling.orthogonal_attention import VARIANTS, ConvolutionAlpha, QueryBeta, Variant
+from clozeformers.negation_scope.windows import CUE_TOKEN
 
 from .hub_models import MODELS, SENTENCE, TEXTS, tiny_model, tiny_pipeline, tiny_tokenizer
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from clozeformers.abstract_cloze.model_card import cloze_results_table
 from clozeformers.demo import main as demo
-from clozeformers.training.cloze_model_card import cloze_results_table
-from clozeformers.training.model_card import results_table
-from clozeformers.training.qa_model_card import qa_results_table
+from clozeformers.negation_scope.model_card import results_table
+from clozeformers.question_answering.model_card import qa_results_table
 
-from .training.cloze_corpora import recam_rows, save_encoder, write_dictionary, write_recam
-from .training.qa_corpora import write_squad
+from .cloze_corpora import recam_rows, save_encoder, write_dictionary, write_recam
+from .qa_corpora import write_squad
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

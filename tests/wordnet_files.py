@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from clozeformers.data.wordnet_install import lexnames
+from clozeformers.abstract_cloze.wordnet_install import lexnames
 
 SATELLITE = "adjective satellite"
 PARTS = {"noun": ("noun", "n"), "verb": ("verb", "v"), "adjective": ("adj", "a"), "adverb": ("adv", "r")}

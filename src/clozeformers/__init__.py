@@ -51,8 +51,8 @@ from .modeling.modeling_wn_duma import (
 from .modeling.orthogonal_attention import OrthogonalAttention, register_variant
 from .modeling.tokenization_word_char import WordCharTokenizer
 from .pipelines.abstract_cloze import AbstractClozePipeline
-from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
+from .pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 from .registry import register
 
 __all__ = [
@@ -99,7 +99,7 @@ __all__ = [
 register()
 
 # Imported at first use: `datasets` and `evaluate` take seconds to import, and a pipeline needs neither.
-_SUBPACKAGES = ("analysis", "data", "metrics", "training")
+_SUBPACKAGES = ("abstract_cloze", "analysis", "metrics", "negation_scope", "question_answering", "training")
 
 
 def __getattr__(name: str) -> Any:

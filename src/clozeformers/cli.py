@@ -91,7 +91,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _results(options: argparse.Namespace) -> Iterator[str]:
-    from .training import cloze_model_card, model_card, qa_model_card
+    from .abstract_cloze import model_card as cloze_model_card
+    from .negation_scope import model_card
+    from .question_answering import model_card as qa_model_card
 
     writers = {
         model_card.TASK: model_card.results_table,
@@ -151,7 +153,7 @@ def _export(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _answer(options: argparse.Namespace) -> Iterator[str]:
-    from .pipelines.qa_ensemble import ExtractiveQuestionAnsweringEnsemble
+    from .pipelines.question_answering_ensemble import ExtractiveQuestionAnsweringEnsemble
 
     members = [_load_pipeline(model, "extractive-question-answering") for model in options.model]
     answer = members[0] if len(members) == 1 else ExtractiveQuestionAnsweringEnsemble(members)
@@ -160,9 +162,9 @@ def _answer(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _ensemble(options: argparse.Namespace) -> Iterator[str]:
-    from .data.squad import load_squad
-    from .ensemble import ensemble_files, read_predictions
     from .metrics.squad import squad_scores
+    from .question_answering.ensemble import ensemble_files, read_predictions
+    from .question_answering.squad import load_squad
 
     rows = load_squad(options.data)
     references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
@@ -194,14 +196,14 @@ def _curves(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _wordnet_install(options: argparse.Namespace) -> Iterator[str]:
-    from .data.wordnet_install import install
+    from .abstract_cloze.wordnet_install import install
 
     yield install(options.folder).done
 
 
 def _wordnet_status(options: argparse.Namespace) -> Iterator[str]:
-    from .data.part_of_speech import get_tagger
-    from .data.wordnet import find_wordnet
+    from .abstract_cloze.part_of_speech import get_tagger
+    from .abstract_cloze.wordnet import find_wordnet
 
     wordnet = find_wordnet()
     get_tagger()

@@ -17,11 +17,11 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, pipeline, set_seed
 
 from .cli import show_scopes, terminal_has_colour
-from .data.demo_corpus import DEMO_SENTENCES, generate_demo_corpus
-from .data.negation_jsonl import write_negation_jsonl
-from .data.schema import NegationRow
-from .training.arguments import NegationDataArguments, NegationModelArguments, NegationTrainingArguments
-from .training.negation_scope_runs import run_negation_scope
+from .negation_scope.arguments import NegationDataArguments, NegationModelArguments, NegationTrainingArguments
+from .negation_scope.corpora.jsonl import write_negation_jsonl
+from .negation_scope.corpora.schema import NegationRow
+from .negation_scope.demo_corpus import DEMO_SENTENCES, generate_demo_corpus
+from .negation_scope.runs import run_negation_scope
 from .training.recipe import parse_recipe
 
 TRAINING_SENTENCES = 8_000

@@ -25,8 +25,8 @@ from .modeling.modeling_word_reader import WordReaderForQuestionAnswering
 from .modeling.orthogonal_attention import VARIANTS
 from .modeling.tokenization_word_char import WordCharTokenizer
 from .pipelines.abstract_cloze import AbstractClozePipeline
-from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
+from .pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 
 _CARD = "README.md"
 _TOKENIZER_CONFIG = "tokenizer_config.json"

@@ -19,7 +19,7 @@ _RELATIVE_MODULE = re.compile(r"from\s+\.[\w.]*")
 
 
 def flat_name(module: str) -> str:
-    """Name of a module's copy: `clozeformers.data.words` becomes `clozeformers_data_words`."""
+    """Name of a module's copy: `clozeformers.words` becomes `clozeformers_data_words`."""
     return module.replace(".", "_")
 
 

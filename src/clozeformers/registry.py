@@ -19,8 +19,8 @@ from .modeling.modeling_qanet import QANetForQuestionAnswering
 from .modeling.modeling_wn_duma import WN_DUMA_MODELS
 from .modeling.tokenization_word_char import WordCharTokenizer
 from .pipelines.abstract_cloze import AbstractClozePipeline
-from .pipelines.extractive_question_answering import ExtractiveQuestionAnsweringPipeline
 from .pipelines.negation_scope import NegationScopePipeline
+from .pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 
 
 def register() -> None:

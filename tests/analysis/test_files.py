@@ -9,7 +9,7 @@ import pytest
 
 from clozeformers.analysis import analyse_files
 
-from .conftest import NBEST
+from ..analysis_questions import NBEST
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clozeformers.analysis.question_answering import QuestionRecord, Span, analyse
 from clozeformers.analysis.report import render_report, sample, segments
+from clozeformers.question_answering.analysis import QuestionRecord, Span, analyse
 
-from .conftest import NBEST, PREDICTIONS, RIVERS, ROWS, question_row
+from ..analysis_questions import NBEST, PREDICTIONS, RIVERS, ROWS, question_row
 
 
 class Page(HTMLParser):

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from clozeformers.data.corpus_error import CorpusError
+from clozeformers.files import CorpusError
 from clozeformers.metrics import SemStarScope
 from clozeformers.metrics.sem_star_scope import score_files
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from clozeformers.data.word_vectors import extend_vocabulary
 from clozeformers.modeling.configuration_bidaf import BiDAFConfig
 from clozeformers.modeling.configuration_qanet import QANetConfig
 from clozeformers.modeling.context_query_attention import ATTENTIONS, TrilinearSimilarity, build_attention
@@ -23,6 +22,7 @@ from clozeformers.modeling.modeling_qanet import EncoderStack, QANetForQuestionA
 from clozeformers.modeling.modeling_word_reader import WordReaderForQuestionAnswering
 from clozeformers.modeling.recurrent import BidirectionalRNN
 from clozeformers.modeling.tokenization_word_char import WordCharTokenizer
+from clozeformers.question_answering.word_vectors import extend_vocabulary
 
 from . import literal_readers as literal
 

@@ -24,8 +24,8 @@ from transformers import (
 )
 
 from clozeformers import BertWithWNDuma
-from clozeformers.data.cloze_collator import ClozeCollator
-from clozeformers.data.cloze_features import cloze_features
+from clozeformers.abstract_cloze.collator import ClozeCollator
+from clozeformers.abstract_cloze.features import cloze_features
 from clozeformers.modeling.modeling_wn_duma import WN_DUMA_MODELS
 from clozeformers.pipelines.abstract_cloze import AbstractClozePipeline
 from tests.cloze_models import (
@@ -133,7 +133,7 @@ def test_the_reader_may_belong_to_the_pipeline() -> None:
     cloze = tiny_cloze("bert", option_reader=FakeReader())
     assert all(option["definitions"] for option in cloze(ASKED))
     assert all(not option["definitions"] for option in cloze(ASKED, use_definitions=False))
-    with pytest.raises(TypeError, match=r"option_reader is str 'WordNet'; give a clozeformers.data.wordnet"):
+    with pytest.raises(TypeError, match=r"option_reader is str 'WordNet'; give a clozeformers.abstract_cloze.wordnet"):
         cloze(ASKED, option_reader="WordNet")
 
 

@@ -19,10 +19,10 @@ from transformers import (
 )
 
 from clozeformers import NegationScopePipeline
-from clozeformers.data.demo_corpus import generate_demo_corpus
-from clozeformers.data.words import split_words
-from clozeformers.pipelines.negation_inputs import CueInSentence, cues_of_input
+from clozeformers.negation_scope.demo_corpus import generate_demo_corpus
+from clozeformers.negation_scope.inputs import CueInSentence, cues_of_input
 from clozeformers.pipelines.negation_scope import describe, scope_spans
+from clozeformers.words import split_words
 
 CUE_WORDS = [
     "not",

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from clozeformers.training import runs
 
-from .conftest import ROOT
+from ..scripts import ROOT
 
 SCRIPT = ROOT / "run_glue_style" / "run_negation_scope.py"
 COMMON = [

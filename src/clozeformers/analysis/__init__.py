@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .abstract_cloze import ClozeAnalysis, analyse_cloze
+    from ..abstract_cloze.analysis import ClozeAnalysis, analyse_cloze
+    from ..question_answering.analysis import Analysis, analyse
     from .curves import TrainingCurves, training_curves, write_training_curves
     from .files import analyse_files, write_analysis
-    from .question_answering import Analysis, analyse
 
 __all__ = [
     "Analysis",
@@ -25,11 +25,11 @@ __all__ = [
 
 # Imported at first use: the metrics take a second to import.
 _MODULES = {
-    "Analysis": ".question_answering",
-    "ClozeAnalysis": ".abstract_cloze",
+    "Analysis": "..question_answering.analysis",
+    "ClozeAnalysis": "..abstract_cloze.analysis",
     "TrainingCurves": ".curves",
-    "analyse": ".question_answering",
-    "analyse_cloze": ".abstract_cloze",
+    "analyse": "..question_answering.analysis",
+    "analyse_cloze": "..abstract_cloze.analysis",
     "analyse_files": ".files",
     "training_curves": ".curves",
     "write_analysis": ".files",

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .abstract_cloze import WITHOUT_WORDNET, ClozeAnalysis, analyse_cloze
+from ..abstract_cloze.analysis import WITHOUT_WORDNET, ClozeAnalysis, analyse_cloze
+from ..question_answering.analysis import Analysis, analyse
 from .plots import bar_chart, require_matplotlib
-from .question_answering import Analysis, analyse
 from .report import DEFAULT_LIMIT, render_report
 
 if TYPE_CHECKING:
-    from ..data.wordnet import OptionReader
+    from ..abstract_cloze.wordnet import OptionReader
 
 
 def analyse_files(
@@ -55,8 +55,8 @@ def _is_recam(path: Path) -> bool:
 
 
 def _analyse_answers(data_path: Path, predictions_path: Path) -> Analysis:
-    from ..data.squad import load_squad
-    from ..ensemble import read_predictions
+    from ..question_answering.ensemble import read_predictions
+    from ..question_answering.squad import load_squad
 
     nbest_path = predictions_path.with_name(f"nbest_{predictions_path.name}")
     hint = "without it, answers are searched in the context"
@@ -65,7 +65,7 @@ def _analyse_answers(data_path: Path, predictions_path: Path) -> Analysis:
 
 
 def _analyse_options(data_path: Path, predictions_path: Path) -> ClozeAnalysis:
-    from ..data.recam import load_recam
+    from ..abstract_cloze.recam import load_recam
 
     beside = predictions_path.with_name(predictions_path.name.replace("predictions", "probabilities", 1))
     has_probabilities = beside != predictions_path and beside.is_file()
@@ -78,8 +78,8 @@ def _analyse_options(data_path: Path, predictions_path: Path) -> ClozeAnalysis:
 
 def _option_reader() -> tuple[OptionReader | None, list[str]]:
     """What looks options up in WordNet; or None, and a sentence that says why."""
-    from ..data.part_of_speech import get_tagger
-    from ..data.wordnet import OptionReader, find_wordnet
+    from ..abstract_cloze.part_of_speech import get_tagger
+    from ..abstract_cloze.wordnet import OptionReader, find_wordnet
 
     try:
         return OptionReader(find_wordnet(), get_tagger()), []

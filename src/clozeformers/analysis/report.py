@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from .abstract_cloze import OUTCOMES as CLOZE_OUTCOMES
-from .abstract_cloze import PARTS_OF_SPEECH, ClozeAnalysis, ClozeRecord, word_pattern
-from .question_answering import OUTCOMES, QUESTION_WORDS, Analysis, QuestionRecord, Span
+from ..abstract_cloze.analysis import OUTCOMES as CLOZE_OUTCOMES
+from ..abstract_cloze.analysis import PARTS_OF_SPEECH, ClozeAnalysis, ClozeRecord, word_pattern
+from ..question_answering.analysis import OUTCOMES, QUESTION_WORDS, Analysis, QuestionRecord, Span
 
 DEFAULT_LIMIT = 500
 _FOLDER = Path(__file__).parent

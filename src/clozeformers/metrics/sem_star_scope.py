@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import evaluate
 from datasets import Features, Value
 
-from ..data.cd_sco import NOTHING, ColumnLine, check_same_columns, parse_line
-from ..data.corpus_error import CorpusError
+from ..files import CorpusError
+from ..negation_scope.corpora.cd_sco import NOTHING, ColumnLine, check_same_columns, parse_line
 from .negation_scope import CITATION
 
 _BEFORE_FULL_STOP = re.compile(r"(\w+)\.", re.ASCII)
@@ -228,7 +228,7 @@ def score_files(gold_path: str | Path, system_path: str | Path) -> SemStarReport
     formed: the official script lets some malformed ones pass and misreads them, which is an error here.
 
     Args:
-        gold_path: the gold file in CD-SCO columns (see :mod:`clozeformers.data.cd_sco`).
+        gold_path: the gold file in CD-SCO columns (see :mod:`clozeformers.negation_scope.corpora.cd_sco`).
         system_path: the system's file, with the same first four columns.
 
     Returns:

@@ -15,8 +15,8 @@ from typing import Any
 import evaluate
 from datasets import Features, List, Value
 
-from ..data.shown import named, short
-from ..data.squad import normalize_answer
+from ..question_answering.squad import normalize_answer
+from ..text import join_names, truncate_repr
 
 # `normalize_answer` is found here too, beside the scores; it is defined with the data, which imports no metric.
 __all__ = ["Squad", "exact_match", "normalize_answer", "question_scores", "squad_scores", "token_f1"]
@@ -162,10 +162,10 @@ def squad_scores(
         if no_answer_probabilities is not None:
             raise ValueError("no-answer probabilities belong to SQuAD 2.0; leave them out, or pass version_2=True")
         if missing:
-            logger.warning("%s without a prediction, counted as wrong", named(missing))
+            logger.warning("%s without a prediction, counted as wrong", join_names(missing))
         return _version_1(scores, len(references))
     if missing:
-        raise ValueError(f"{named(missing)} without a prediction; give every question one, '' for no answer")
+        raise ValueError(f"{join_names(missing)} without a prediction; give every question one, '' for no answer")
     answerable = {question: bool(texts) for question, texts in references.items()}
     if no_answer_probabilities is None:
         return _version_2(predictions, scores, answerable, dict.fromkeys(references, 0.0), no_answer_threshold)
@@ -246,10 +246,10 @@ def _percent(scores: Mapping[str, float], questions: Sequence[str]) -> float:
 def _check_probabilities(probabilities: Mapping[str, float], questions: Iterable[str]) -> None:
     missing = [question for question in questions if question not in probabilities]
     if missing:
-        raise ValueError(f"{named(missing)} without a no-answer probability; give every question one, or none any")
+        raise ValueError(f"{join_names(missing)} without a no-answer probability; give every question one, or none any")
     unusable = [question for question, value in probabilities.items() if math.isnan(value)]
     if unusable:
-        raise ValueError(f"{named(unusable)} with the no-answer probability NaN; it must be a number")
+        raise ValueError(f"{join_names(unusable)} with the no-answer probability NaN; it must be a number")
 
 
 class Squad(evaluate.Metric):
@@ -314,7 +314,7 @@ class Squad(evaluate.Metric):
 def _prediction(index: int, item: Any) -> dict[str, Any]:
     if not isinstance(item, Mapping) or not all(isinstance(item.get(name), str) for name in ("id", "prediction_text")):
         raise ValueError(
-            f"predictions[{index}] is {short(item)}; it must be a dict with the strings id and prediction_text, "
+            f"predictions[{index}] is {truncate_repr(item)}; it must be a dict with the strings id and prediction_text, "
             "'' for no answer"
         )
     names = ("id", "prediction_text", "no_answer_probability")
@@ -326,7 +326,7 @@ def _reference(index: int, item: Any) -> dict[str, Any]:
     texts = answers.get("text") if isinstance(answers, Mapping) else None
     if not isinstance(texts, Iterable) or isinstance(texts, str) or not isinstance(item.get("id"), str):
         raise ValueError(
-            f"references[{index}] is {short(item)}; it must be a dict with the string id and answers, "
+            f"references[{index}] is {truncate_repr(item)}; it must be a dict with the string id and answers, "
             '{"text": [...]}, as in the Hub\'s squad and squad_v2'
         )
     return {"id": item["id"], "answers": {"text": list(texts)}}

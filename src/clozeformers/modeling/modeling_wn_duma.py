@@ -241,7 +241,7 @@ class WNDumaMixin(BackboneMixin):
         if token_types is None:
             raise ValueError(
                 "token_type_ids are missing: they tell article (0) and option (1) apart, and "
-                "clozeformers.data.cloze_collator.ClozeCollator makes them for every encoder"
+                "clozeformers.abstract_cloze.collator.ClozeCollator makes them for every encoder"
             )
         article_mask, option_mask = segment_masks(token_types, options.real, self.article_separators)
         if values_are_known(option_mask):

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 from transformers import Pipeline
 
-from ..data.cloze_collator import ClozeCollator
-from ..data.cloze_encoding import (
+from ..abstract_cloze.collator import ClozeCollator
+from ..abstract_cloze.encoding import (
     OPTION_TYPE,
     DefinitionReader,
     EncodedOption,
@@ -23,7 +23,7 @@ from ..data.cloze_encoding import (
     find_definitions,
     pair_layout,
 )
-from ..data.cloze_questions import ClozeQuestion, cloze_question_of
+from ..abstract_cloze.questions import ClozeQuestion, cloze_question_of
 from .limits import check_count, readable_length
 from .streaming import Unreadable, is_single, prepared_chunks
 
@@ -138,7 +138,7 @@ class AbstractClozePipeline(Pipeline):
         if option_reader is not None and not hasattr(option_reader, "many"):
             raise TypeError(
                 f"option_reader is {type(option_reader).__name__} {option_reader!r:.80}; give a "
-                "clozeformers.data.wordnet.OptionReader, or what has its method `many`"
+                "clozeformers.abstract_cloze.wordnet.OptionReader, or what has its method `many`"
             )
         reading = {
             "use_definitions": use_definitions,
@@ -221,8 +221,8 @@ class AbstractClozePipeline(Pipeline):
     def _wordnet(self) -> DefinitionReader:
         """Make the reader of WordNet when it is first needed."""
         if self._wordnet_reader is None:
-            from ..data.part_of_speech import get_tagger
-            from ..data.wordnet import OptionReader, find_wordnet
+            from ..abstract_cloze.part_of_speech import get_tagger
+            from ..abstract_cloze.wordnet import OptionReader, find_wordnet
 
             self._wordnet_reader = OptionReader(find_wordnet(), get_tagger())
         return self._wordnet_reader

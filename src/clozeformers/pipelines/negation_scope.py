@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 from transformers import Pipeline
 
-from ..data.alignment import Reading, read_cues, require_fast, word_probabilities
-from ..data.negation_collator import NegationCollator
-from .negation_inputs import CueDetector, CueInSentence, Span, cues_of_input
+from ..negation_scope.collator import NegationCollator
+from ..negation_scope.inputs import CueDetector, CueInSentence, Span, cues_of_input
+from ..negation_scope.windows import Reading, read_cues, require_fast, word_probabilities
 from .streaming import Unreadable, is_single, prepared_chunks
 
 _FALLBACK_MAX_LENGTH = 512

@@ -1,70 +1,42 @@
-"""Arguments of the negation scope training script."""
+"""Training arguments that all scripts share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
-from .base_arguments import ScriptTrainingArguments
-
-
-@dataclass
-class NegationModelArguments:
-    """Which encoder, and which head on it."""
-
-    model_name_or_path: str = field(
-        metadata={"help": "A pretrained encoder or a negation scope model: a name on the Hub or a folder."}
-    )
-    revision: str = field(default="main", metadata={"help": "Branch, tag or commit on the Hub."})
-    attention_variant: str | None = field(
-        default=None, metadata={"help": "OA-C, OA-CA (of a new head), OA-EM, OA-EMB, or a registered name."}
-    )
-    num_attention_blocks: int | None = field(
-        default=None, metadata={"help": "Blocks of Orthogonal Attention; 2 in a new head, 0 is the baseline."}
-    )
-    num_block_heads: int | None = field(
-        default=None, metadata={"help": "Heads of a block; as many as the encoder's in a new head."}
-    )
-    head_dropout: float | None = field(default=None, metadata={"help": "Dropout of the head; 0.3 in a new one."})
-    attn_implementation: str | None = field(
-        default=None, metadata={"help": "The encoder's attention: eager, sdpa, ..."}
-    )
+from transformers import TrainingArguments
 
 
 @dataclass
-class NegationDataArguments:
-    """Which corpora, and how they are read."""
+class ScriptTrainingArguments(TrainingArguments):
+    """`TrainingArguments`, with early stopping by the task's own measure and batches of like lengths.
 
-    dataset_name: str | None = field(default=None, metadata={"help": "A dataset on the Hub with the corpus columns."})
-    dataset_config_name: str | None = field(default=None, metadata={"help": "Its configuration."})
-    train_file: str | None = field(
-        default=None, metadata={"help": "Corpus to train on: a file, or a folder of XML files."}
-    )
-    validation_file: str | None = field(default=None, metadata={"help": "Corpus for early stopping."})
-    validation_fraction: float | None = field(
-        default=None, metadata={"help": "Without a validation file: share of the training sentences held out for it."}
-    )
-    test_file: list[str] | None = field(default=None, metadata={"help": "Corpora to score the trained model on."})
-    corpus_format: Literal["cd-sco", "bioscope", "sfu", "jsonl"] | None = field(
-        default=None, metadata={"help": "cd-sco, bioscope, sfu or jsonl; without it, told from the file."}
-    )
-    kind: Literal["negation", "speculation"] = field(default="negation", metadata={"help": "Which cues to read."})
-    input: Literal["augment", "normal"] | None = field(
-        default=None, metadata={"help": "augment (of a new head): a special token stands before each cue word."}
-    )
-    max_length: int | None = field(
-        default=None, metadata={"help": "Most word pieces in an input; 128 with a new head."}
-    )
-    max_train_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
-    max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
-    max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
+    Attributes:
+        best_measure: what early stopping goes by where no other measure is named.
+        always_recorded: fields that a run's record holds even where they have this class's defaults.
+    """
 
+    best_measure: ClassVar[str] = "f1"
+    always_recorded: ClassVar[frozenset[str]] = frozenset()
 
-@dataclass
-class NegationTrainingArguments(ScriptTrainingArguments):
-    """`TrainingArguments`, with what the paper's training adds (section 4); its other settings are in the recipes."""
+    early_stopping_patience: int | None = field(
+        default=None, metadata={"help": "Stop after so many evaluations without a better validation score."}
+    )
+    card_dir: str | None = field(
+        default=None, metadata={"help": "Write the run's results and model card here as well, named by --run_name."}
+    )
+    remove_unused_columns: bool = field(default=False, metadata={"help": "Keep it: scores read the other columns."})
+    train_sampling_strategy: Literal["group_by_length", "random", "sequential"] = field(
+        default="group_by_length", metadata={"help": "How batches are formed."}
+    )
 
-    head_learning_rate: float = field(default=1e-4, metadata={"help": "Of all that is not the encoder's."})
-    num_folds: int | None = field(default=None, metadata={"help": "Cross-validation over the training corpus."})
-    folds: list[int] | None = field(default=None, metadata={"help": "Run these folds only, counted from 1."})
-    num_seeds: int = field(default=1, metadata={"help": "Repeat the training with the seeds seed, seed + 1, ..."})
+    def __post_init__(self) -> None:
+        """Early stopping goes by the best measure; and no memory is pinned where no accelerator copies it."""
+        if self.early_stopping_patience is not None:
+            self.metric_for_best_model = self.metric_for_best_model or self.best_measure  # type: ignore[has-type]
+            self.load_best_model_at_end = True
+        super().__post_init__()
+        if self.remove_unused_columns:
+            raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
+        self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"

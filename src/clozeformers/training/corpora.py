@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from datasets import Dataset, load_dataset
 
-from ..data.detect import detect_format
-from ..data.negation_corpora import load_negation_corpus
-from ..data.schema import NEGATION_FEATURES, sentence_id
-from .arguments import NegationDataArguments, NegationTrainingArguments
+from ..negation_scope.arguments import NegationDataArguments, NegationTrainingArguments
+from ..negation_scope.corpora.detect import detect_format
+from ..negation_scope.corpora.loading import load_corpus
+from ..negation_scope.corpora.schema import NEGATION_FEATURES, sentence_id
 from .cross_validation import first_rows, hold_out
 
 HELD_OUT = "held-out fold"
@@ -91,7 +91,7 @@ def _checked(rows: Dataset, name: str) -> Dataset:
 
 
 def _read(path: str, data_args: NegationDataArguments) -> Dataset:
-    return load_negation_corpus(path, format=data_args.corpus_format or detect_format(path), kind=data_args.kind)
+    return load_corpus(path, format=data_args.corpus_format or detect_format(path), kind=data_args.kind)
 
 
 def name_test_files(paths: list[str], taken: dict[str, Dataset]) -> dict[str, Path]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from datasets import Dataset
 
-from ..data.schema import sentence_id
+from ..negation_scope.corpora.schema import sentence_id
 
 
 class Split(NamedTuple):

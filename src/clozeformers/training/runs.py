@@ -18,7 +18,7 @@ import transformers
 from huggingface_hub import create_repo, upload_folder
 from transformers import TrainingArguments
 
-from .base_arguments import ScriptTrainingArguments
+from .arguments import ScriptTrainingArguments
 from .results import environment, read_json, summarise, write_json
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from datasets import Dataset
 from torch.utils.data import Sampler, SequentialSampler
 from transformers import EarlyStoppingCallback, Trainer
 
-from .base_arguments import ScriptTrainingArguments
+from .arguments import ScriptTrainingArguments
 from .parameter_groups import backbone_and_head_groups
 from .sampling import EpochLengthGroupedSampler
 

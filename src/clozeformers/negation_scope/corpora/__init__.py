@@ -1,0 +1,1 @@
+"""Readers of negation corpora: CD-SCO, BioScope, SFU Review and JSON lines."""

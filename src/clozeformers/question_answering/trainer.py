@@ -1,0 +1,285 @@
+"""Training and scoring of one question answering model over Trainer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from datasets import Dataset
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.utils.data import Sampler
+from transformers import EvalPrediction, TrainerCallback
+
+from ..metrics.squad import squad_scores
+from ..training.ema import ExponentialMovingAverage
+from ..training.results import read_json, write_json
+from ..training.sampling import HardBatchReplaySampler
+from ..training.trainer import ReadingTrainer
+from .answers import NBest, answer_texts, predict_answers
+from .arguments import QATrainingArguments
+from .collator import QuestionAnsweringCollator
+from .simplification import simplify_questions
+
+SIMPLE_ENDING = "\nsimple"
+TRAINING_WEIGHTS_FILE = "training_weights.safetensors"
+REPLAY_FILE = "replay.json"
+
+
+class Questions(NamedTuple):
+    """Questions to score.
+
+    Attributes:
+        rows: of the corpus.
+        read: the rows that are read, each with an id of its own: `rows`, and simpler forms of some, whose ids end in
+            `SIMPLE_ENDING`.
+        features: of `read`, as `qa_features` returns them.
+    """
+
+    rows: Dataset
+    read: Dataset
+    features: Dataset
+
+
+class QuestionAnsweringTrainer(ReadingTrainer):
+    """`ReadingTrainer` with the official scores, averages of the weights, and replay of hard batches.
+
+    Args:
+        model: any question answering model.
+        args: `QATrainingArguments`.
+        tokenizer: saved with the model.
+        max_answer_length: most words or pieces of an answer.
+        no_answer: whether questions may have none; then answers give way to a no-answer score that is higher by more
+            than `no_answer_threshold`, an attribute that is 0 until it is set.
+        validation: what `evaluate` scores.
+        **kwargs: other arguments of `Trainer`.
+    """
+
+    args: QATrainingArguments
+
+    def __init__(
+        self,
+        model: Any,
+        args: QATrainingArguments,
+        tokenizer: Any,
+        *,
+        max_answer_length: int,
+        no_answer: bool,
+        validation: Questions | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            model=model,
+            args=args,
+            processing_class=tokenizer,
+            data_collator=QuestionAnsweringCollator(tokenizer.pad_token_id),
+            compute_metrics=self._score,
+            preprocess_logits_for_metrics=_span_logits,
+            eval_dataset=validation.features if validation else None,
+            **kwargs,
+        )
+        self.max_answer_length = max_answer_length
+        self.no_answer = no_answer
+        self.no_answer_threshold = 0.0
+        self.validation = validation
+        self.nbest: dict[str, NBest] = {}
+        self._scored = validation
+        self._averages = None if args.ema_decay is None else ExponentialMovingAverage(self.model, args.ema_decay)
+        self._replay: HardBatchReplaySampler | None = None
+        self._resumed_from: str | None = None
+        self.add_callback(_StepCallback(self))
+
+    # ------------------------------------------------------------------------------------------------------ training
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """Build Adam with L2 regularisation, or Adadelta, where the arguments ask for it."""
+        if self.optimizer is None and self.args.optimizer is not None:  # type: ignore[has-type]
+            trained = [value for value in (model or self.model).parameters() if value.requires_grad]
+            shared = {"lr": self.args.learning_rate, "weight_decay": self.args.weight_decay}
+            optimizer: torch.optim.Optimizer = torch.optim.Adadelta(trained, **shared)
+            if self.args.optimizer == "adam":
+                betas = (self.args.adam_beta1, self.args.adam_beta2)
+                optimizer = torch.optim.Adam(trained, betas=betas, eps=self.args.adam_epsilon, **shared)
+            self.optimizer = optimizer
+        return super().create_optimizer(model)
+
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
+    ) -> torch.optim.lr_scheduler.LRScheduler:
+        """Build the schedule: the logarithm of the step up to the learning rate, where the arguments ask for it."""
+        steps = self.args.log_warmup_steps
+        if self.lr_scheduler is None and steps:  # type: ignore[has-type]
+            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+                optimizer or self.optimizer, lambda step: min(1.0, math.log(step + 2) / math.log(steps + 1))
+            )
+        return super().create_scheduler(num_training_steps, optimizer)
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """As `Trainer.train`; afterwards the model has the averages of its weights, if they were kept."""
+        output = super().train(*args, **kwargs)
+        if self._averages is not None:
+            if not (self.args.load_best_model_at_end and self.state.best_model_checkpoint):
+                self._averages.copy_to_model()
+            self._averages = None
+        return output
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
+        """As `Trainer.training_step`; remembers the loss of the batch over all processes, if batches are replayed."""
+        loss = super().training_step(*args, **kwargs)
+        if self._replay is not None:
+            losses = self.accelerator.gather(loss.detach().float().reshape(1))
+            self._replay.losses.append(float(losses.mean()))
+        return loss
+
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler[int] | None:
+        if not self.args.replay_batches:
+            return super()._get_train_sampler(train_dataset)
+        rows = self.train_dataset if train_dataset is None else train_dataset
+        batch = self.args.train_batch_size * self.args.world_size
+        self._replay = HardBatchReplaySampler(batch, list(rows["length"]), self.data_seed, self.args.replay_batches)
+        return self._replay
+
+    # --------------------------------------------------------------------------------------------------- checkpoints
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """As `Trainer.save_model`, with the averages; in a checkpoint, the weights to go on from stand beside them."""
+        if self._averages is None:
+            super().save_model(output_dir, _internal_call)
+        else:
+            with self._averages.applied() as weights:
+                super().save_model(output_dir, _internal_call)
+            if _internal_call and self.args.should_save:
+                save_file(weights, Path(str(output_dir)) / TRAINING_WEIGHTS_FILE)
+        if _internal_call and self._replay is not None and self.args.should_save:
+            write_json({"losses": self._replay.losses}, Path(str(output_dir)) / REPLAY_FILE)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        self._resumed_from = resume_from_checkpoint
+        path = Path(resume_from_checkpoint) / TRAINING_WEIGHTS_FILE
+        if self._averages is None and path.exists():
+            raise ValueError(
+                f"{path.parent} holds averages of the weights; give the --ema_decay that it was trained with"
+            )
+        if self._averages is not None:
+            if not path.exists():
+                raise ValueError(f"{path} is missing: the checkpoint was written without --ema_decay; leave that out")
+            self._averages.resume(load_file(path, device=str(self.args.device)))
+
+    def _begin_epoch(self) -> None:
+        """Forget the losses of the last epoch; or take up those of the checkpoint that this epoch goes on from."""
+        if self._replay is None:
+            return
+        self._replay.losses = []
+        if self.state.global_step % (self._replay.num_batches + self._replay.num_replayed):
+            self._replay.losses = read_json(Path(str(self._resumed_from)) / REPLAY_FILE)["losses"]
+
+    # -------------------------------------------------------------------------------------------------------- scores
+
+    def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
+        """As `Trainer.evaluation_loop`, with the averages of the weights."""
+        if self._averages is None:
+            return super().evaluation_loop(*args, **kwargs)
+        with self._averages.applied():
+            return super().evaluation_loop(*args, **kwargs)
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Score the validation questions."""
+        self._scored = self.validation
+        metrics: dict[str, float] = super().evaluate(*args, **kwargs)
+        return metrics
+
+    def predict_questions(self, questions: Questions) -> dict[str, float]:
+        """Answer questions; `nbest` holds the answers.
+
+        Returns:
+            Their scores, the names prefixed `test_`.
+        """
+        self._scored = questions
+        return dict(self.predict(questions.features, metric_key_prefix="test").metrics or {})
+
+    def _score(self, prediction: EvalPrediction) -> dict[str, float]:
+        if self._scored is None:
+            raise ValueError("there are no questions to score; give validation=Questions(rows, features)")
+        rows, read, features = self._scored
+        answers = predict_answers(read, features, *prediction.predictions, max_answer_length=self.max_answer_length)
+        self.nbest = better_forms(answers, self.no_answer)
+        return question_answering_scores(rows, self.nbest, self.no_answer, self.no_answer_threshold)
+
+
+class _StepCallback(TrainerCallback):
+    """Tells the trainer what its own hooks do not."""
+
+    def __init__(self, trainer: QuestionAnsweringTrainer) -> None:
+        self.trainer = trainer
+
+    def on_epoch_begin(self, *_: Any, **__: Any) -> None:
+        self.trainer._begin_epoch()
+
+    def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
+        if self.trainer._averages is not None:
+            self.trainer._averages.update(state.global_step)
+
+
+def _span_logits(logits: tuple[Tensor, ...], labels: Any) -> tuple[Tensor, Tensor]:
+    return logits[0].float(), logits[1].float()
+
+
+def simple_forms(rows: Dataset) -> Dataset:
+    """All rows, and the simpler forms of their questions with ids that tell them apart."""
+    every = simplify_questions(rows)
+    ids = [row_id if place < len(rows) else row_id + SIMPLE_ENDING for place, row_id in enumerate(every["id"])]
+    return every.remove_columns("id").add_column("id", ids)
+
+
+def better_forms(nbest: Mapping[str, NBest], no_answer: bool) -> dict[str, NBest]:
+    """Of a question and its simpler form, keep the one whose best answer is more likely (Jain & Dutta, section 5).
+
+    Args:
+        nbest: by the ids of the forms.
+        no_answer: whether that there is none counts as an answer.
+    """
+    kept: dict[str, NBest] = {}
+    for read_id, found in nbest.items():
+        row_id = read_id.removesuffix(SIMPLE_ENDING)
+        if row_id not in kept or _best_score(found, no_answer) > _best_score(kept[row_id], no_answer):
+            kept[row_id] = found
+    return kept
+
+
+def _best_score(found: NBest, no_answer: bool) -> float:
+    scores = [answer["score"] for answer in found["answers"][:1]]
+    return max([*scores, *([found["no_answer_score"]] if no_answer else [])], default=-math.inf)
+
+
+def question_answering_scores(
+    rows: Dataset, nbest: Mapping[str, NBest], no_answer: bool, no_answer_threshold: float = 0.0
+) -> dict[str, float]:
+    """The official scores of a corpus.
+
+    Args:
+        rows: with the columns `id` and `answers`.
+        nbest: as `predict_answers` returns it.
+        no_answer: score as SQuAD 2.0 does. The `best_` values are those of the best threshold, which is searched on the
+            very questions that are scored.
+        no_answer_threshold: by how much a no-answer score must be higher than the best answer's to be preferred.
+    """
+    references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
+    if not no_answer:
+        return squad_scores(answer_texts(nbest), references, version_2=False)
+    scores = squad_scores(answer_texts(nbest, no_answer_threshold), references, version_2=True)
+    searched = squad_scores(
+        answer_texts(nbest), references, version_2=True, no_answer_probabilities=no_answer_margins(nbest)
+    )
+    return scores | {name: value for name, value in searched.items() if name.startswith("best_")}
+
+
+def no_answer_margins(nbest: Mapping[str, NBest]) -> dict[str, float]:
+    """By how much each question's no-answer score is above its best answer's; what thresholds are compared with."""
+    return {
+        row_id: found["no_answer_score"] - found["answers"][0]["score"] if found["answers"] else math.inf
+        for row_id, found in nbest.items()
+    }

@@ -1,0 +1,1 @@
+"""The training scripts, one a task."""

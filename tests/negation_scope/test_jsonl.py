@@ -1,0 +1,132 @@
+"""Rows from and to JSON lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clozeformers.files import CorpusError
+from clozeformers.negation_scope.corpora.jsonl import RIGHT_LINE, read_negation_jsonl, write_negation_jsonl
+from clozeformers.negation_scope.corpora.schema import NegationRow
+
+LINE: dict[str, Any] = {"tokens": ["No", "pain", "."], "cue": [1, 0, 0], "scope": [0, 1, 0]}
+ROW: dict[str, Any] = {"id": "a#0", "corpus": "notes", "kind": "negation", "cue_text": "No", **LINE}
+
+
+def write_lines(folder: Path, *lines: Any) -> Path:
+    path = folder / "notes.jsonl"
+    texts = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    path.write_bytes(b"\n".join(texts) + b"\n")
+    return path
+
+
+def test_fields_left_out_get_their_defaults(tmp_path: Path) -> None:
+    none = {"tokens": ["Fine"], "cue": [0], "scope": [0]}
+    parts = {"tokens": ["neither", "a", "nor", "b"], "cue": [1, 0, 1, 0], "scope": [0, 1, 0, 1]}
+    rows = list(read_negation_jsonl(write_lines(tmp_path, LINE, b"", none, parts)))
+    assert rows[0] == {"id": "notes/1#0", "corpus": "notes", "kind": "negation", "cue_text": "No", **LINE}
+    assert (rows[1]["id"], rows[1]["cue_text"]) == ("notes/3#-", "")
+    assert (rows[2]["id"], rows[2]["cue_text"]) == ("notes/4#0", "neither nor")
+
+
+def test_the_right_line_that_errors_show_is_right(tmp_path: Path) -> None:
+    (row,) = read_negation_jsonl(write_lines(tmp_path, RIGHT_LINE.encode()))
+    assert row["cue_text"] == "not"
+
+
+def test_given_fields_win_over_defaults(tmp_path: Path) -> None:
+    given_fields = {"id": "x/7#3", "corpus": "mine", "kind": "speculation", "cue_text": "N"}
+    (row,) = read_negation_jsonl(write_lines(tmp_path, LINE | given_fields))
+    assert row == LINE | given_fields
+
+
+@st.composite
+def rows_of_text(draw: st.DrawFn) -> list[NegationRow]:
+    words = st.text(min_size=1).filter(lambda text: text.strip() != "")
+    rows = []
+    for number in range(draw(st.integers(0, 3))):
+        tokens = draw(st.lists(words, min_size=1, max_size=4))
+        marks = st.lists(st.integers(0, 1), min_size=len(tokens), max_size=len(tokens))
+        cue = draw(marks)
+        rows.append(
+            NegationRow(
+                id=f"{draw(st.text())}#{number}",
+                corpus=draw(st.text()),
+                kind=draw(st.sampled_from(["negation", "speculation"])),
+                tokens=tokens,
+                cue=cue,
+                cue_text=draw(st.text()),
+                scope=draw(marks) if any(cue) else [0] * len(tokens),
+            )
+        )
+    return rows
+
+
+@given(rows=rows_of_text())
+def test_the_round_trip_is_exact(tmp_path_factory: pytest.TempPathFactory, rows: list[NegationRow]) -> None:
+    path = tmp_path_factory.mktemp("jsonl") / "rows.jsonl"
+    write_negation_jsonl(rows, path)
+    assert list(read_negation_jsonl(path)) == rows
+    assert path.read_bytes().count(b"\n") == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b'{"tokens": ["No"', '\'{"tokens": ["No"\' is not JSON'),
+        (b"[" * 100_000, "is not JSON"),
+        (b'["No"]', "['No'] is not a JSON object"),
+        ({"tokens": ["No"], "cue": [1]}, "the field 'scope' is missing"),
+        (LINE | {"cues": []}, "unknown field 'cues'; the fields are id, corpus, kind, tokens, cue, cue_text, scope"),
+        (LINE | {"tokens": []}, "tokens is []"),
+        (LINE | {"tokens": "No pain ."}, "tokens is 'No pain .'"),
+        (LINE | {"tokens": ["No", " ", "."]}, "tokens holds ' '"),
+        (LINE | {"tokens": ["No", 5, "."]}, "tokens holds 5"),
+        (LINE | {"tokens": ["No", "\ud800", "."]}, "tokens holds '\\ud800'"),
+        (LINE | {"cue": [0]}, "cue is [0]; it must be a list of 3 numbers"),
+        (LINE | {"cue": [2, 0, 0]}, "cue holds 2; each must be 0 or 1"),
+        (LINE | {"cue": [True, 0, 0]}, "cue holds True; each must be 0 or 1"),
+        (LINE | {"scope": None}, "scope is None"),
+        (LINE | {"scope": [0, 1.0, 0]}, "scope holds 1.0"),
+        (LINE | {"cue": [0, 0, 0]}, "scope has a 1 but cue has none"),
+        (LINE | {"id": 7}, "id is 7; it must be a string"),
+        (LINE | {"id": "seven"}, "id is 'seven'; it must be '<sentence>#<number>'"),
+        (LINE | {"kind": "doubt"}, "kind is 'doubt'; it must be 'negation' or 'speculation'"),
+        (LINE | {"kind": ["negation"]}, "kind is ['negation']"),
+        (LINE | {"cue_text": None}, "cue_text is None"),
+    ],
+)
+def test_a_wrong_line_is_named_and_a_right_one_shown(tmp_path: Path, line: Any, problem: str) -> None:
+    path = write_lines(tmp_path, LINE, line)
+    with pytest.raises(CorpusError) as caught:
+        list(read_negation_jsonl(path))
+    message = str(caught.value)
+    assert message.startswith(f"{path}, line 2: ")
+    assert problem in message
+    assert RIGHT_LINE in message
+    assert len(message) < 700
+
+
+def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    path = write_lines(tmp_path, LINE, '{"tokens": ["naïve"]}'.encode("latin-1"))
+    with pytest.raises(CorpusError, match=r"line 2: the bytes b'\\xef' are not UTF-8"):
+        list(read_negation_jsonl(path))
+
+
+def test_an_id_that_stands_twice(tmp_path: Path) -> None:
+    path = write_lines(tmp_path, ROW, LINE, ROW)
+    with pytest.raises(CorpusError, match="line 3: the id 'a#0' stands in line 1 too"):
+        list(read_negation_jsonl(path))
+
+
+@pytest.mark.parametrize("bad", [{**ROW, "id": "b#0", "cue": [3, 0, 0]}, LINE, ROW])
+def test_writing_a_wrong_row_writes_nothing(tmp_path: Path, bad: dict[str, Any]) -> None:
+    path = tmp_path / "out.jsonl"
+    with pytest.raises(CorpusError, match="line 2: "):
+        write_negation_jsonl([ROW, bad], path)
+    assert not path.exists()

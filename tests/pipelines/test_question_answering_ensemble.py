@@ -1,0 +1,60 @@
+"""Pipelines that vote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from clozeformers.pipelines.question_answering_ensemble import ExtractiveQuestionAnsweringEnsemble
+
+CONTEXT = "Ada wrote the poem. Hugo sold the map."
+SPANS = {"Ada": (0, 3), "Hugo": (20, 24), "": (0, 0)}
+
+
+def member(*answers: str) -> Any:
+    """A pipeline that gives these answers to the questions of a call, whatever they are."""
+
+    def call(questions: Sequence[Any], **_: Any) -> list[dict[str, Any]]:
+        given = zip(questions, answers, strict=False)
+        return [
+            {"error": "cannot be read"}
+            if answer == "?"
+            else dict(zip(("start", "end"), SPANS[answer], strict=True)) | {"answer": answer, "score": 0.5}
+            for _, answer in given
+        ]
+
+    return call
+
+
+def test_the_majority_wins_and_ties_go_by_weight() -> None:
+    members = [member("Ada", "Ada"), member("Hugo", ""), member("Hugo", "Hugo")]
+    plain = ExtractiveQuestionAnsweringEnsemble(members, [0.9, 0.3, 0.4])
+    asked = [{"question": "Who?", "context": CONTEXT}] * 2
+    assert plain(asked) == [
+        {"answer": "Hugo", "start": 20, "end": 24, "score": pytest.approx(0.7 / 1.6), "votes": 2},
+        {"answer": "Ada", "start": 0, "end": 3, "score": pytest.approx(0.9 / 1.6), "votes": 1},
+    ]
+    weighted = ExtractiveQuestionAnsweringEnsemble(members, [0.9, 0.3, 0.4], weighted=True)
+    assert weighted(question="Who?", context=CONTEXT)["answer"] == "Ada"
+    assert weighted(question=["Who?", "Whom?"], context=CONTEXT)[1]["answer"] == "Ada"
+    assert ExtractiveQuestionAnsweringEnsemble(members)(iter(asked))[0]["score"] == pytest.approx(2 / 3)
+
+
+def test_what_a_member_cannot_read_is_said() -> None:
+    ensemble = ExtractiveQuestionAnsweringEnsemble([member("Ada", "?"), member("Ada", "?")])
+    asked = [{"question": "Who?", "context": CONTEXT}, {"question": "", "context": CONTEXT}]
+    assert ensemble(asked, on_error="skip")[1] == {"error": "cannot be read"}
+
+
+def test_wrong_use() -> None:
+    with pytest.raises(ValueError, match="no model to vote"):
+        ExtractiveQuestionAnsweringEnsemble([])
+    with pytest.raises(ValueError, match="2 weights for 1 models"):
+        ExtractiveQuestionAnsweringEnsemble([member("Ada")], [1, 2])
+    ensemble = ExtractiveQuestionAnsweringEnsemble([member("Ada")])
+    with pytest.raises(ValueError, match="leave top_k out"):
+        ensemble(question="Who?", context=CONTEXT, top_k=2)
+    with pytest.raises(TypeError, match="either question"):
+        ensemble([{}], question="Who?", context=CONTEXT)
