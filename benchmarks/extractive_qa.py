@@ -1,10 +1,10 @@
-"""Speed and memory of QANet and BiDAF, beside a straightforward implementation.
+"""Speed and memory of QANet and BiDAF, compared to a straightforward implementation.
 
     python benchmarks/extractive_qa.py --output benchmarks/extractive_qa.json
 
-Training (forward and backward pass) and inference at batch 32, on contexts as long as SQuAD's: the library's models
-in batches of like lengths, the straightforward ones (`straightforward_qa.py`) padded to 400 words. Both are run in
-turn, in one process; a ratio is the median over the turns. Peak memory is that of a process that runs one model only.
+Training (forward and backward pass) and inference at batch size 32 on contexts of SQuAD's lengths: the library's models
+in batches grouped by length, the straightforward ones (`straightforward_qa.py`) padded to 400 words. Both run
+alternately in one process; a ratio is the median over the repeats. Peak memory is measured in a process of its own.
 """
 
 from __future__ import annotations
@@ -36,10 +36,7 @@ Batch = dict[str, Tensor]
 
 
 def examples(number: int) -> list[tuple[Tensor, Tensor]]:
-    """Contexts and questions as long as SQuAD's: contexts of 137 words and signs in the mean, questions of 11.
-
-    Words are as unequally frequent as in English (Zipf's law).
-    """
+    """Contexts and questions with SQuAD's lengths (137 and 11 tokens on average) and Zipf-distributed words."""
     generator = torch.Generator().manual_seed(0)
     frequencies = 1 / torch.arange(1, VOCABULARY - 3)
 
@@ -51,7 +48,7 @@ def examples(number: int) -> list[tuple[Tensor, Tensor]]:
 
 
 def characters() -> Tensor:
-    """Random characters of each word, ``[V, 16]``; words have five in the mean."""
+    """Random characters of each word, ``[V, 16]``, five per word on average."""
     generator = torch.Generator().manual_seed(1)
     lengths = torch.randint(1, 10, (VOCABULARY, 1), generator=generator)
     chars = torch.randint(1, 128, (VOCABULARY, CHARACTERS), generator=generator) * (torch.arange(CHARACTERS) < lengths)
@@ -60,7 +57,7 @@ def characters() -> Tensor:
 
 
 def our_batches(data: list[tuple[Tensor, Tensor]], chars: Tensor) -> list[Batch]:
-    """Batches as training forms them."""
+    """Batches grouped by length, as in training."""
     features = []
     for context, question in data:
         ids = torch.cat([torch.tensor([2]), question, torch.tensor([3]), context, torch.tensor([3])])
@@ -81,7 +78,7 @@ def our_batches(data: list[tuple[Tensor, Tensor]], chars: Tensor) -> list[Batch]
 
 
 def our_step(name: str) -> tuple[torch.nn.Module, Callable[[Batch], Any]]:
-    """The library's model, and what one batch does."""
+    """The library's model and the function that runs a batch."""
     torch.manual_seed(0)
     model_class, config_class = OURS[name]
     model = model_class(config_class(vocab_size=VOCABULARY))
@@ -98,7 +95,7 @@ def our_step(name: str) -> tuple[torch.nn.Module, Callable[[Batch], Any]]:
 
 
 def plain_step(name: str) -> tuple[torch.nn.Module, Callable[[list[Tensor]], Any]]:
-    """The straightforward model, and what one batch does."""
+    """The straightforward model and the function that runs a batch."""
     torch.manual_seed(0)
     model = PLAIN[name](VOCABULARY)
 
@@ -114,7 +111,7 @@ def plain_step(name: str) -> tuple[torch.nn.Module, Callable[[list[Tensor]], Any
 
 
 def examples_per_second(step: Callable[[Any], Any], batches: list[Any]) -> float:
-    """Run all batches once."""
+    """Throughput of one pass over all batches."""
     started = time.perf_counter()
     for batch in batches:
         step(batch)
@@ -122,7 +119,7 @@ def examples_per_second(step: Callable[[Any], Any], batches: list[Any]) -> float
 
 
 def measure(name: str, batches: int, plain_batches: int, repeats: int, memory: dict[str, float]) -> dict[str, Any]:
-    """One row: examples per second of both, in training and inference, in turn."""
+    """One row of the table, with both implementations timed alternately."""
     data, chars = examples(BATCH * batches), characters()
     ours, plain = our_batches(data, chars), []
     for first in range(0, BATCH * plain_batches, BATCH):
@@ -143,7 +140,7 @@ def measure(name: str, batches: int, plain_batches: int, repeats: int, memory: d
 
 
 def peak_memory(name: str, kind: str) -> float:
-    """Peak memory of a process that trains on the batches, in megabytes above one that imports only."""
+    """Peak memory of a training process in MB, less that of a process that only imports the modules."""
     sizes = [
         float(
             subprocess.run([sys.executable, __file__, "--memory", name, what], check=True, capture_output=True).stdout
@@ -154,7 +151,7 @@ def peak_memory(name: str, kind: str) -> float:
 
 
 def use_memory(name: str, kind: str) -> None:
-    """Train on two batches and print the peak memory in megabytes."""
+    """Train on two batches and print the peak memory in MB."""
     data, chars = examples(2 * BATCH), characters()
     if kind == "library":
         _, step = our_step(name)
@@ -168,7 +165,7 @@ def use_memory(name: str, kind: str) -> None:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Markdown: examples per second and memory, with the straightforward implementation's and the ratio."""
+    """Markdown table of throughput and memory, with the straightforward implementation in parentheses."""
     lines = [
         "| model | parameters trained | training, examples/s | inference, examples/s | peak memory, MB |",
         "| --- | ---: | ---: | ---: | ---: |",
@@ -188,17 +185,17 @@ def table(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--batches", type=int, default=8, help="batches of the library's models in a turn")
-    parser.add_argument("--plain_batches", type=int, default=1, help="batches of the straightforward ones in a turn")
+    parser.add_argument("--batches", type=int, default=8, help="batches of the library's models per repeat")
+    parser.add_argument("--plain_batches", type=int, default=1, help="batches of the straightforward models per repeat")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--models", nargs="+", choices=list(OURS), default=list(OURS), help="which to measure")
-    parser.add_argument("--output", type=Path, help="write the rows here as JSON; rows of other models are kept")
+    parser.add_argument("--models", nargs="+", choices=list(OURS), default=list(OURS), help="models to measure")
+    parser.add_argument("--output", type=Path, help="JSON file to write; rows of other models are kept")
     parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory:
         use_memory(*options.memory)
         return
-    # First, while this process is small: a new process counts the memory of the one that started it as its own.
+    # Measured first: the peak memory of a child process includes that of its parent at the time of the fork.
     memory = {
         name: {kind: peak_memory(name, kind) for kind in ("library", "straightforward")} for name in options.models
     }

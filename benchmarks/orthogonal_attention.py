@@ -2,9 +2,9 @@
 
     python benchmarks/orthogonal_attention.py --output benchmarks/orthogonal_attention.json
 
-XLNet-base with random weights, inputs of 128 word pieces with a cue of two. Every variant is timed in turn with the
-baseline, in one process, so that a change in the machine's speed meets both; a ratio is the median of the ratios of
-neighbouring runs. "literal" computes the attention example by example and head by head, as the formulas are written.
+XLNet-base with random weights, inputs of 128 word pieces with a cue of two. Every variant is timed alternately with the
+baseline in one process, so that variations of the machine's speed affect both; a ratio is the median over pairs of
+consecutive runs. "literal" computes the attention example by example and head by head, as in the paper's equations.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CUE = slice(20, 22)
 
 
 def build(variant: str) -> XLNetForNegationScopeOA:
-    """XLNet-base with the variant's head; the same seed for all."""
+    """XLNet-base with the variant's head, with the same seed for all variants."""
     torch.manual_seed(0)
     config = XLNetNegationScopeOAConfig(**XLNET_BASE, attention_variant=None if variant == "baseline" else variant)
     return XLNetForNegationScopeOA(config).eval()
@@ -64,7 +64,7 @@ def inputs(batch_size: int) -> dict[str, Tensor]:
 
 
 def head_of(linear: torch.nn.Linear, head: int, vectors: Tensor, num_heads: int) -> Tensor:
-    """One head's rows of a linear layer."""
+    """Apply one head's rows of a linear layer."""
     size = linear.out_features // num_heads
     rows = slice(head * size, (head + 1) * size)
     return torch.nn.functional.linear(vectors, linear.weight[rows], linear.bias[rows])
@@ -108,7 +108,7 @@ def literal_beta(beta: Beta, head: int, context: Tensor, query: Tensor) -> Tenso
 def literal_attend(
     attention: OrthogonalAttention, context: Tensor, query: Tensor, context_mask: Tensor, query_mask: Tensor
 ) -> tuple[Tensor, None]:
-    """The attention example by example and head by head."""
+    """Compute the attention example by example and head by head."""
     outputs = []
     for example in range(len(context)):
         words, cue = context[example], query[example][query_mask[example]]
@@ -124,7 +124,7 @@ def literal_attend(
 
 
 def make_literal(model: XLNetForNegationScopeOA) -> XLNetForNegationScopeOA:
-    """The same weights, attention computed literally."""
+    """Replace the attention of a model by the literal computation, with the same weights."""
     for block in model.attention_stack.blocks:
         attention = block.attention
         attention.attend = literal_attend.__get__(attention)
@@ -136,7 +136,7 @@ def make_literal(model: XLNetForNegationScopeOA) -> XLNetForNegationScopeOA:
 
 @torch.inference_mode()
 def milliseconds(model: XLNetForNegationScopeOA, batch: dict[str, Tensor]) -> float:
-    """One forward pass."""
+    """Time of one forward pass."""
     started = time.perf_counter()
     model(**batch)
     if batch["input_ids"].is_cuda:
@@ -147,7 +147,7 @@ def milliseconds(model: XLNetForNegationScopeOA, batch: dict[str, Tensor]) -> fl
 def alternate(
     first: XLNetForNegationScopeOA, second: XLNetForNegationScopeOA, batch: dict[str, Tensor], repeats: int
 ) -> tuple[float, float]:
-    """Median milliseconds of `first`, and median of its ratios to `second`, run in turn."""
+    """Median milliseconds of `first` and median ratio to `second`, run alternately."""
     milliseconds(first, batch), milliseconds(second, batch)
     pairs = [(milliseconds(first, batch), milliseconds(second, batch)) for _ in range(repeats)]
     return statistics.median(a for a, _ in pairs), statistics.median(a / b for a, b in pairs)
@@ -159,7 +159,7 @@ def measure(variant: str, baseline: XLNetForNegationScopeOA, sizes: list[int], r
     row: dict = {"model": variant, "parameters": model.num_parameters(), "block_parameters": 0, "batch": {}}
     if model.attention_stack is not None:
         row["block_parameters"] = sum(p.numel() for p in model.attention_stack.blocks[0].parameters())
-    assert (row["parameters"], row["block_parameters"]) == PAPER[variant], f"{variant}: {row} is not the paper's"
+    assert (row["parameters"], row["block_parameters"]) == PAPER[variant], f"{variant}: {row} differs from the paper"
     literal: Callable[[], XLNetForNegationScopeOA] = lambda: make_literal(build(variant).to(device))  # noqa: E731
     slow = literal() if variant != "baseline" else None
     for size in sizes:
@@ -174,8 +174,10 @@ def measure(variant: str, baseline: XLNetForNegationScopeOA, sizes: list[int], r
     return row
 
 
-def table(rows: list[dict], sizes: list[int]) -> str:
-    """Markdown in the layout of Table 1, with ratios to the baseline (fast; literal)."""
+def table(rows: list[dict]) -> str:
+    """Markdown in the layout of Table 1, with ratios to the baseline (library; literal)."""
+    rows = json.loads(json.dumps(rows))  # batch sizes are strings, as in the file
+    sizes = list(rows[0]["batch"])
     lines = [
         "| model | parameters | a block | " + " | ".join(f"ms, batch {n}" for n in sizes) + " |",
         "| --- | ---: | ---: |" + " ---: |" * len(sizes),
@@ -196,13 +198,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batch_sizes", type=int, nargs="+", default=[1, 8, 16])
-    parser.add_argument("--repeats", type=int, default=7, help="runs of each model, in turn with the baseline")
+    parser.add_argument("--repeats", type=int, default=7, help="runs of each model, alternating with the baseline")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--output", type=Path, help="write the rows here as JSON")
+    parser.add_argument("--output", type=Path, help="JSON file to write")
     options = parser.parse_args()
     baseline = build("baseline").to(options.device)
     rows = [measure(name, baseline, options.batch_sizes, options.repeats, options.device) for name in PAPER]
-    print(table(rows, options.batch_sizes))
+    print(table(rows))
     if options.output:
         options.output.write_text(json.dumps({"rows": rows, "environment": environment()}, indent=2) + "\n")
 

@@ -1,8 +1,8 @@
-"""QANet and BiDAF as they are often written: the baseline of `extractive_qa.py`.
+"""QANet and BiDAF as they are commonly implemented: the baseline of `extractive_qa.py`.
 
-Every context is padded to 400 words and every question to 50, whatever the batch holds; characters, highway network
-and word vectors are computed for each token; the trilinear similarity concatenates [c ; q ; c * q] for every pair;
-attention makes its whole matrix; recurrent layers read packed sequences. Sizes are those of the library's defaults.
+Contexts are padded to 400 words and questions to 50 in every batch; the character CNN and the highway network run on
+every token; the trilinear similarity concatenates [c ; q ; c * q] for every pair; self-attention materializes its
+weights; recurrent layers run on packed sequences. Sizes are the library's defaults.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CONTEXT, QUESTION, CHARACTERS = 400, 50, 16
 
 
 class Embedding(nn.Module):
-    """Word vector and character CNN of each token, through a highway network."""
+    """Word vectors and a character CNN, followed by a highway network."""
 
     def __init__(self, words: int, word_size: int, filters: int, char_size: int, dropouts: tuple[float, float]) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Embedding(nn.Module):
 
 
 class ConcatenatedTrilinear(nn.Module):
-    """``S[i, j] = w . [c_i ; q_j ; c_i * q_j]`` with the concatenation made."""
+    """``S[i, j] = w . [c_i ; q_j ; c_i * q_j]`` with an explicit concatenation."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -58,12 +58,12 @@ class ConcatenatedTrilinear(nn.Module):
 
 
 def masked(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last dimension, padding left out."""
+    """Softmax over the last dimension, without padding."""
     return scores.masked_fill(~mask, -1e30).softmax(-1)
 
 
 class EncoderBlock(nn.Module):
-    """Block of QANet; convolutions of one dimension, attention with its matrix."""
+    """Encoder block of QANet."""
 
     def __init__(self, size: int, heads: int, convolutions: int, kernel: int) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class EncoderBlock(nn.Module):
 
 
 def positions(length: int, size: int) -> Tensor:
-    """Sines and cosines."""
+    """Sinusoidal position encoding, ``[length, size]``."""
     angles = torch.arange(length).unsqueeze(1) * torch.exp(torch.arange(size // 2) * (-math.log(1e4) / (size // 2 - 1)))
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
@@ -137,7 +137,7 @@ class StraightforwardQANet(nn.Module):
 
 
 def packed(rnn: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
-    """A recurrent layer over packed sequences."""
+    """Run a recurrent layer over packed sequences."""
     output, _ = rnn(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))
     return pad_packed_sequence(output, batch_first=True, total_length=x.size(1))[0]
 
@@ -184,5 +184,5 @@ def padded_inputs(examples: list[tuple[Tensor, Tensor]], characters: Tensor) -> 
 
 
 def loss(logits: tuple[Tensor, Tensor], starts: Tensor) -> Tensor:
-    """Cross-entropy of start and end; every answer is one word."""
+    """Cross-entropy of start and end, for answers of one word."""
     return cross_entropy(logits[0], starts) + cross_entropy(logits[1], starts)

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import (
-    AlbertConfig,
-    AlbertModel,
-    BertConfig,
-    BertModel,
-    PreTrainedTokenizerFast,
-    RobertaConfig,
-    RobertaModel,
-    set_seed,
-)
+from transformers import AlbertModel, BertModel, PreTrainedTokenizerFast, RobertaModel, set_seed
 
-from .scripts import ROOT
 from .wordnet_files import write_wordnet
 
-SCRIPT = ROOT / "run_glue_style" / "run_abstract_cloze.py"
 RIGHT = ["sunny", "calm", "bright", "gentle", "warm"]
 WRONG = ["grim", "cold", "dark", "bitter", "loud", "stormy"]
 PLACES = ["harbour", "market", "valley", "school", "garden", "station"]
@@ -32,11 +23,15 @@ OTHERS = (
     "sky council closed library because had no money left town lost its for reasons financial musical medical"
 )
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-MODELS: dict[str, tuple[Any, Any]] = {
-    "bert": (BertConfig, BertModel),
-    "roberta": (RobertaConfig, RobertaModel),
-    "albert": (AlbertConfig, AlbertModel),
-}
+MODELS: dict[str, Any] = {"bert": BertModel, "roberta": RobertaModel, "albert": AlbertModel}
+
+
+def real_file(path: str) -> Path:
+    """A file of the real corpora; skips the test without them."""
+    folder = os.environ.get("CLOZEFORMERS_CORPORA")
+    if folder is None:
+        pytest.skip(f"CLOZEFORMERS_CORPORA does not name a folder that holds {path}")
+    return Path(folder, path)
 
 
 def recam_rows(questions: int, seed: int, options: tuple[int, ...] = (5,)) -> list[dict[str, Any]]:
@@ -52,14 +47,9 @@ def recam_rows(questions: int, seed: int, options: tuple[int, ...] = (5,)) -> li
         words = generator.sample(WRONG, count - 1)
         label = generator.randrange(count)
         words.insert(label, generator.choice(RIGHT))
-        rows.append(
-            {
-                "article": article,
-                "question": f"{person} said it was a @placeholder day at the {place} .",
-                **{f"option_{place}": word for place, word in enumerate(words)},
-                "label": label,
-            }
-        )
+        question = f"{person} said it was a @placeholder day at the {place} ."
+        numbered = {f"option_{number}": word for number, word in enumerate(words)}
+        rows.append({"article": article, "question": question, **numbered, "label": label})
     return rows
 
 
@@ -71,14 +61,13 @@ def write_recam(path: Path, rows: list[dict[str, Any]]) -> Path:
 def write_dictionary(home: Path) -> Path:
     """A dictionary of the options, found where `CLOZEFORMERS_HOME` is the folder that is returned."""
     glosses = {word: {"adjective": [f"of a {word} kind of weather", "a state of mind"]} for word in [*RIGHT, *WRONG]}
-    glosses["financial"] = {"adjective": ["of money"]}
-    nouns = {"sky": {"noun": ["the light of day"]}, "day": {"noun": ["a kind of light"]}}
-    write_wordnet(home / "corpora" / "wordnet", glosses | nouns, {})
+    others = {"financial": {"adjective": ["of money"]}, "day": {"noun": ["a kind of light"]}}
+    write_wordnet(home / "corpora" / "wordnet", glosses | others, {})
     return home
 
 
-def save_encoder(folder: Path, kind: str, num_layers: int = 1, dropout: float = 0.0) -> Path:
-    """Save an untrained encoder and a tokenizer that knows the words of the tests, in the encoder's own layout."""
+def save_encoder(folder: Path, kind: str, num_layers: int = 1) -> Path:
+    """Save an untrained encoder without dropout, and a tokenizer of the tests' words in the encoder's own layout."""
     set_seed(0)
     words = dict.fromkeys([*SPECIAL, *RIGHT, *WRONG, *PLACES, *PEOPLE, *OTHERS.split()])
     tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
@@ -88,18 +77,16 @@ def save_encoder(folder: Path, kind: str, num_layers: int = 1, dropout: float = 
     tokenizer.post_processor = process(("[SEP]", 3), ("[CLS]", 2))
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), SPECIAL, strict=True))
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
-    config_class, model_class = MODELS[kind]
-    config = config_class(
-        vocab_size=len(words),
-        hidden_size=24,
-        num_hidden_layers=num_layers,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=200,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-        pad_token_id=0,
-        **({"embedding_size": 16} if kind == "albert" else {}),
-    )
+    model_class = MODELS[kind]
+    sizes: dict[str, Any] = {
+        "hidden_size": 24,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 200,
+    }
+    if kind == "albert":
+        sizes["embedding_size"] = 16
+    sizes |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    config = model_class.config_class(vocab_size=len(words), num_hidden_layers=num_layers, pad_token_id=0, **sizes)
     model_class(config).save_pretrained(folder)
     return folder

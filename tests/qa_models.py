@@ -1,4 +1,4 @@
-"""Tiny tokenizers and models of question answering: made here, nothing is downloaded."""
+"""Tiny tokenizers and models of question answering, built without downloads."""
 
 from __future__ import annotations
 
@@ -24,31 +24,14 @@ from transformers.modeling_outputs import QuestionAnsweringModelOutput
 from clozeformers.pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 
 CONTEXT = "The cat sits on the mat.  In 1990 it cost $5, says Dr. Who\u00a0of Paris."
-WORDS = [
-    "the",
-    "cat",
-    "sits",
-    "on",
-    "mat",
-    ".",
-    "in",
-    "1990",
-    "it",
-    "cost",
-    "$",
-    "5",
-    ",",
-    "says",
-    "who",
-    "of",
-    "paris",
-]
+VOCABULARY = "the cat sits on mat . in 1990 it cost $ 5 , says who of paris"
+WORDS = VOCABULARY.split()
 MAX_WORD_LENGTH = 16
 HIDDEN_SIZE = 16
 
 
 class WordTokenizer(PreTrainedTokenizerFast):
-    """Words and signs as tokens, each with the numbers of its characters."""
+    """Words and symbols as tokens, each with character ids."""
 
     model_input_names: ClassVar[list[str]] = ["input_ids", "attention_mask", "token_type_ids", "char_ids"]
 
@@ -91,7 +74,7 @@ def xlnet_tokenizer(**arguments: Any) -> XLNetTokenizer:
 
 
 def byte_tokenizer(**arguments: Any) -> PreTrainedTokenizerFast:
-    """One piece a byte, spaces among them; no `[CLS]`, but `<s>` begins a sequence."""
+    """One piece per byte, spaces included; sequences begin with `<s>`, not `[CLS]`."""
     alphabet = ["<pad>", "<s>", "</s>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
     tokenizer = Tokenizer(models.BPE({piece: i for i, piece in enumerate(alphabet)}, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -111,7 +94,7 @@ class WordReaderConfig(PreTrainedConfig):
 
 
 class WordReader(PreTrainedModel):
-    """A word-level model with the contract of the library's: the question's mean meets each word; masked logits."""
+    """A word-level model with the inputs and outputs of the library's: each word beside the question's mean."""
 
     config_class = WordReaderConfig
 
@@ -152,7 +135,7 @@ MODELS = {"bert": _bert_reader, "xlnet": _xlnet_reader, "word": lambda tokenizer
 
 
 def tiny_reader(kind: str, **arguments: Any) -> ExtractiveQuestionAnsweringPipeline:
-    """A pipeline around a model of random weights, the same at every call."""
+    """A pipeline around a model with fixed random weights."""
     tokenizer = TOKENIZERS[kind]()
     torch.manual_seed(0)
     model = MODELS[kind](tokenizer).eval()

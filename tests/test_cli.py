@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from transformers import Pipeline
 
+from clozeformers import BertWithWNDuma
 from clozeformers.cli import main, show_scopes, terminal_has_colour
 
-from .hub_models import SENTENCE, save_tiny
-from .negation_scope.test_model_card import record_of
+from .cloze_models import tiny_wn_duma
+from .hub_models import SENTENCE, save_tiny, tiny_pipeline, tiny_word_reader
+from .scripts import ROOT
 
 
 def span(text: str, part: str) -> dict[str, object]:
@@ -19,15 +24,17 @@ def span(text: str, part: str) -> dict[str, object]:
     return {"text": part, "start": start, "end": start + len(part)}
 
 
-def test_scopes_are_drawn_with_brackets() -> None:
-    result = {"cue": span(SENTENCE, "not"), "scope": [span(SENTENCE, "I do"), span(SENTENCE, "know the answer")]}
-    assert show_scopes(SENTENCE, [result], colour=False) == "{I do} [not] {know the answer}."
-
-
-def test_scopes_are_drawn_with_colours() -> None:
-    text = "impossible"
-    result = {"cue": span(text, "im"), "scope": [span(text, "possible")]}
-    assert show_scopes(text, [result], colour=True) == "\x1b[1;31mim\x1b[0m\x1b[4;32mpossible\x1b[0m"
+@pytest.mark.parametrize(
+    ("text", "cue", "scope", "colour", "expected"),
+    [
+        (SENTENCE, "not", ["I do", "know the answer"], False, "{I do} [not] {know the answer}."),
+        ("impossible", "im", ["possible"], True, "\x1b[1;31mim\x1b[0m\x1b[4;32mpossible\x1b[0m"),
+        ("I do not know", "not", ["do not know", "not know"], False, "I {do }[not]{ know}"),
+    ],
+)
+def test_cue_and_scope_are_marked(text: str, cue: str, scope: list[str], colour: bool, expected: str) -> None:
+    result = {"cue": span(text, cue), "scope": [span(text, part) for part in scope]}
+    assert show_scopes(text, [result], colour) == expected
 
 
 def test_one_line_a_cue_and_parts_are_drawn_apart() -> None:
@@ -43,40 +50,22 @@ def test_one_line_a_cue_and_parts_are_drawn_apart() -> None:
     ]
 
 
-def test_the_cue_shows_through_a_scope_that_holds_it() -> None:
-    text = "I do not know"
-    result = {"cue": span(text, "not"), "scope": [span(text, "do not know"), span(text, "not know")]}
-    assert show_scopes(text, [result], colour=False) == "I {do }[not]{ know}"
-
-
 def test_a_text_without_cues_is_shown_as_it_is_and_steers_no_terminal() -> None:
     assert show_scopes("Ça va.\x1b[2J", [], colour=True) == "Ça va. [2J"
     assert show_scopes("", [], colour=False) == ""
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize(
-    ("variables", "stream", "expected"),
-    [
-        ({}, Terminal(), True),
-        ({}, io.StringIO(), False),
-        ({"NO_COLOR": "1"}, Terminal(), False),
-        ({"NO_COLOR": ""}, Terminal(), True),
-        ({"TERM": "dumb"}, Terminal(), False),
-    ],
+    ("no_color", "term", "is_terminal", "expected"),
+    [("", "xterm", True, True), ("", "xterm", False, False), ("1", "xterm", True, False), ("", "dumb", True, False)],
 )
 def test_colour_is_for_terminals_that_want_it(
-    variables: dict[str, str], stream: io.StringIO, expected: bool, monkeypatch: pytest.MonkeyPatch
+    no_color: str, term: str, is_terminal: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert terminal_has_colour(stream) is expected
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: is_terminal))
+    assert terminal_has_colour() is expected
 
 
 @pytest.fixture(scope="module")
@@ -106,19 +95,30 @@ def test_scope_as_json(model_folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert second == {"text": "All is well.", "cues": []}
 
 
-def test_export(model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", str(model_folder), str(tmp_path / "out")]) == 0
+@pytest.mark.parametrize(
+    ("task", "build"),
+    [
+        ("negation_scope", lambda: tiny_pipeline("bert")),
+        ("question_answering", lambda: tiny_word_reader("bidaf")),
+        ("abstract_cloze", lambda: tiny_wn_duma(BertWithWNDuma)),
+    ],
+)
+def test_export(task: str, build: Callable[[], Pipeline], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build().save_pretrained(tmp_path / "model")
+    assert main(["export", str(tmp_path / "model"), str(tmp_path / "out")]) == 0
     assert "trust_remote_code=True" in capsys.readouterr().out
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"config.json", "model.safetensors", "tokenizer.json"} < names
-    assert "clozeformers_pipelines_negation_scope.py" in names
+    assert {"config.json", "model.safetensors", f"clozeformers_pipelines_{task}.py"} < names
 
 
-def test_results_prints_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = []
-    for variant in ("OA-CA", "OA-EM"):
-        files.append(tmp_path / f"{variant}.json")
-        files[-1].write_text(json.dumps(record_of(attention_variant=variant)))
+def test_only_own_models_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    assert main(["export", str(tmp_path), str(tmp_path / "out")]) == 2
+    assert "is no model of clozeformers but of type 'bert'" in capsys.readouterr().err
+
+
+def test_results_prints_one_table(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [ROOT / "model_cards" / f"minilm-{variant}-augment-cd-sco.json" for variant in ("oa-ca", "oa-em")]
     assert main(["results", *map(str, files)]) == 0
     table = capsys.readouterr().out
     assert "OA-CA" in table
@@ -128,14 +128,10 @@ def test_results_prints_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "is no JSON file"),
-        ("[1]", "holds no results"),
-        (None, "No such file"),
-        (
-            '{"model": {}, "data": {}, "scores": {"a": {}}, "environment": {}, "task": "abstract-cloze"}',
-            "is incomplete",
-        ),
-        ('{"model": {}, "data": {}, "scores": {}, "environment": {}, "task": ["a"]}', "known are negation-scope"),
+        ("{", "is not JSON"),
+        (None, "does not exist"),
+        ('{"task": "abstract-cloze", "scores": {"a": {}}}', "holds no complete results"),
+        ('{"task": ["a"]}', "there is no task ['a']; there are negation-scope"),
     ],
 )
 def test_results_that_are_none(

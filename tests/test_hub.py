@@ -1,4 +1,4 @@
-"""Checkpoints that carry their code: what is written, and that it loads where the library is not."""
+"""Checkpoints that carry their code: which files are written, and that they load without the library."""
 
 from __future__ import annotations
 
@@ -9,75 +9,91 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer, BertModel, pipeline
+from transformers import (
+    AutoConfig,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    BertModel,
+    Pipeline,
+    pipeline,
+)
 from transformers.dynamic_module_utils import get_relative_import_files
 
 import clozeformers.hub
+from clozeformers import AlbertWithWNDuma, BertWithWNDuma, XLNetWithWNDuma
 from clozeformers.hub import push_to_hub, save_with_code
 from clozeformers.hub_export import flat_source, needed_modules, write_sources
-from clozeformers.modeling.orthogonal_attention import VARIANTS, ConvolutionAlpha, QueryBeta, Variant
+from clozeformers.modeling.attention import ATTENTIONS
+from clozeformers.modeling.orthogonal_attention import OrthogonalAttention
 from clozeformers.negation_scope.windows import CUE_TOKEN
+from clozeformers.tasks import TASKS, task_named
 
-from .hub_models import MODELS, SENTENCE, TEXTS, tiny_model, tiny_pipeline, tiny_tokenizer
+from .cloze_models import ARTICLE, tiny_wn_duma
+from .hub_models import (
+    MODELS,
+    QUESTION,
+    READERS,
+    TEXTS,
+    tiny_model,
+    tiny_pipeline,
+    tiny_tokenizer,
+    tiny_word_reader,
+)
+from .pipelines.results import same
+from .wordnet_files import write_wordnet
 
-# Run where `clozeformers` cannot be imported: loads each folder or repository named, prints what its pipeline answers.
+INPUTS = {
+    "negation-scope": TEXTS,
+    "extractive-question-answering": QUESTION,
+    "abstract-cloze": {
+        "article": ARTICLE,
+        "question": "The dog was @placeholder in the club .",
+        "options": ["murdered", "secret"],
+    },
+}
+PIPELINES: dict[str, Callable[[], Pipeline]] = {
+    **{backbone: partial(tiny_pipeline, backbone, cue_token=CUE_TOKEN) for backbone in MODELS},
+    **{kind: partial(tiny_word_reader, kind) for kind in READERS},
+    **{model.__name__: partial(tiny_wn_duma, model) for model in (AlbertWithWNDuma, BertWithWNDuma, XLNetWithWNDuma)},
+}
 # transformers before 5.23 compiles DeBERTa with it.
 UPSTREAM = ("-W", "ignore:`torch.jit.script` is deprecated:DeprecationWarning")
-
+# Run where `clozeformers` cannot be imported: loads each folder or repository, prints the results of its pipeline.
 FRESH = """
 import json, sys
 sys.modules["clozeformers"] = None
-from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer, pipeline
+import transformers
 
-texts, places = json.load(sys.stdin)
-answers = {}
-for place, revision in places:
+answers = []
+for place, revision, task, auto_model, inputs in json.load(sys.stdin):
     trusted = {"trust_remote_code": True, "revision": revision}
-    config = AutoConfig.from_pretrained(place, **trusted)
-    model = AutoModelForTokenClassification.from_pretrained(place, **trusted)
-    tokenizer = AutoTokenizer.from_pretrained(place, **trusted)
-    negation = pipeline("negation-scope", model=place, device="cpu", **trusted)
-    for thing in (config, model, negation):
+    config, model, bare, tokenizer = (
+        getattr(transformers, auto).from_pretrained(place, **trusted)
+        for auto in ("AutoConfig", auto_model, "AutoModel", "AutoTokenizer")
+    )
+    assert type(bare) is type(model)
+    loaded = transformers.pipeline(task, model=place, device="cpu", **trusted)
+    for thing in (config, model, loaded):
         assert type(thing).__module__.startswith("transformers_modules."), type(thing)
-    assert type(tokenizer) is type(negation.tokenizer)
-    answers[place] = [type(model).__name__, [negation(text) for text in texts]]
+    assert type(tokenizer) is type(loaded.tokenizer)
+    answers.append([type(model).__name__, type(tokenizer).__name__, loaded(inputs)])
+assert "datasets" not in sys.modules
 print("ANSWERS" + json.dumps(answers))
 """
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def read_in_fresh_interpreter(places: list[tuple[str, str]], tmp_path: Path) -> dict[str, Any]:
-    environment = os.environ | {
-        "HF_HUB_OFFLINE": "1",
-        "HF_HUB_CACHE": str(tmp_path / "hub"),
-        "HF_MODULES_CACHE": str(tmp_path / "modules"),
-        "OMP_NUM_THREADS": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning", "-W", "error::FutureWarning", *UPSTREAM, "-c", FRESH],
-        input=json.dumps([TEXTS, places]),
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.rpartition("ANSWERS")[2])
-
-
-def assert_same(answers: list[Any], expected: list[Any]) -> None:
-    """Equal but for the last bits of the scores, which depend on how memory is aligned."""
-
-    def rounded(results: list[Any]) -> list[Any]:
-        return [[result | {"score": pytest.approx(result["score"], abs=1e-6)} for result in text] for text in results]
-
-    assert answers == rounded(expected)
+@pytest.fixture(autouse=True)
+def wordnet(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path_factory.mktemp("home")
+    write_wordnet(home / "corpora" / "wordnet")
+    monkeypatch.setenv("CLOZEFORMERS_HOME", str(home))
 
 
 def put_into_hub_cache(folder: Path, cache: Path, repo_id: str) -> None:
@@ -89,40 +105,52 @@ def put_into_hub_cache(folder: Path, cache: Path, repo_id: str) -> None:
 
 
 def test_loads_where_the_library_is_not_installed(tmp_path: Path) -> None:
-    places, expected = [], {}
-    for backbone in MODELS:
-        negation = tiny_pipeline(backbone, cue_token=CUE_TOKEN)
-        folder = tmp_path / backbone
-        save_with_code(negation, folder)
-        places.append((str(folder), "main"))
-        expected[str(folder)] = (type(negation.model).__name__, [negation(text) for text in TEXTS])
+    requests, expected = [], []
+    for name, build in PIPELINES.items():
+        built = build()
+        inputs = INPUTS[built.task]
+        save_with_code(built, tmp_path / name)
+        auto_model = task_named(built.task).auto_model.__name__
+        requests.append((str(tmp_path / name), "main", built.task, auto_model, inputs))
+        expected.append([type(built.model).__name__, type(built.tokenizer).__name__, built(inputs)])
     put_into_hub_cache(tmp_path / "xlnet", tmp_path / "hub", "someone/scope")
-    places.append(("someone/scope", "v1"))
-    expected["someone/scope"] = expected[str(tmp_path / "xlnet")]
-    answers = read_in_fresh_interpreter(places, tmp_path)
-    assert answers.keys() == expected.keys()
-    for place, (name, results) in expected.items():
-        assert answers[place][0] == name
-        assert_same(answers[place][1], results)
+    number = list(PIPELINES).index("xlnet")
+    requests.append(("someone/scope", "v1", *requests[number][2:]))
+    expected.append(expected[number])
+    places = {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_MODULES_CACHE": str(tmp_path / "modules")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error::DeprecationWarning", "-W", "error::FutureWarning", *UPSTREAM, "-c", FRESH],
+        input=json.dumps(requests),
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"} | places,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {request[2] for request in requests} == {task.pipeline_name for task in TASKS}
+    assert same(json.loads(done.stdout.rpartition("ANSWERS")[2]), expected)
 
 
-def test_the_librarys_own_classes_are_used_where_it_is_imported(tmp_path: Path) -> None:
-    negation = tiny_pipeline("bert")
-    for source in save_with_code(negation, tmp_path):
+@pytest.mark.parametrize("name", ["bert", *READERS, "BertWithWNDuma"])
+def test_the_librarys_own_classes_are_used_where_it_is_imported(name: str, tmp_path: Path) -> None:
+    built = PIPELINES[name]()
+    for source in save_with_code(built, tmp_path):
         source.write_text("raise RuntimeError('code of the checkpoint was run')\n")
-    assert type(AutoConfig.from_pretrained(tmp_path)) is type(negation.model.config)
-    assert type(AutoModelForTokenClassification.from_pretrained(tmp_path)) is type(negation.model)
-    assert AutoTokenizer.from_pretrained(tmp_path).get_vocab() == negation.tokenizer.get_vocab()
-    loaded = pipeline("negation-scope", model=str(tmp_path), device="cpu")
-    assert type(loaded) is type(negation)
-    assert_same([loaded(text) for text in TEXTS], [negation(text) for text in TEXTS])
+    assert type(AutoConfig.from_pretrained(tmp_path)) is type(built.model.config)
+    assert type(task_named(built.task).auto_model.from_pretrained(tmp_path)) is type(built.model)
+    assert AutoTokenizer.from_pretrained(tmp_path).get_vocab() == built.tokenizer.get_vocab()
+    loaded = pipeline(built.task, model=str(tmp_path), device="cpu")
+    assert type(loaded) is type(built)
+    assert type(loaded.tokenizer) is type(built.tokenizer)
+    assert same(loaded(INPUTS[built.task]), built(INPUTS[built.task]))
 
 
 def test_config_names_every_class_and_the_model_keeps_its_own(tmp_path: Path) -> None:
     model = tiny_model("xlnet")
     save_with_code(model, tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    assert config["auto_map"].keys() == {"AutoConfig", "AutoModelForTokenClassification"}
+    assert config["auto_map"].keys() == {"AutoConfig", "AutoModel", "AutoModelForTokenClassification"}
     references = [*config["auto_map"].values(), config["custom_pipelines"]["negation-scope"]["impl"]]
     for reference in references:
         module, name = reference.split(".")
@@ -132,10 +160,12 @@ def test_config_names_every_class_and_the_model_keeps_its_own(tmp_path: Path) ->
 
 
 def test_only_safe_files_are_written(tmp_path: Path) -> None:
-    save_with_code(tiny_model("bert"), tmp_path, tokenizer=tiny_tokenizer("bert"))
-    kinds = {path.suffix for path in tmp_path.iterdir()}
-    assert kinds == {".py", ".json", ".safetensors"}
-    assert (tmp_path / "tokenizer.json").exists()
+    for name in ("a", "b"):
+        save_with_code(tiny_model("bert"), tmp_path / name, tokenizer=tiny_tokenizer("bert"))
+    assert {path.suffix for path in (tmp_path / "a").iterdir()} == {".py", ".json", ".safetensors"}
+    assert (tmp_path / "a" / "tokenizer.json").exists()
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), "saving is deterministic"
 
 
 def test_every_relative_import_is_found_by_transformers(tmp_path: Path) -> None:
@@ -159,13 +189,6 @@ def test_imports_inside_functions_are_followed_and_rewritten(monkeypatch: pytest
         needed_modules(["clozeformers.one.a"])
 
 
-def test_saving_twice_gives_the_same_files(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        save_with_code(tiny_pipeline("bert"), tmp_path / name)
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
-
-
 def test_the_model_card_comes_along(tmp_path: Path) -> None:
     tiny_pipeline("bert").model.save_pretrained(tmp_path / "trained")
     (tmp_path / "trained" / "README.md").write_text("# A card\n")
@@ -174,33 +197,6 @@ def test_the_model_card_comes_along(tmp_path: Path) -> None:
     save_with_code(model, tmp_path / "trained")
     for folder in ("exported", "trained"):
         assert (tmp_path / folder / "README.md").read_text() == "# A card\n"
-
-
-def test_errors_say_what_to_do(tmp_path: Path) -> None:
-    encoder = BertModel(tiny_model("bert").base_model.config)
-    with pytest.raises(TypeError, match=r"BertModel is no model of clozeformers; load one with AutoModelForNegation"):
-        save_with_code(encoder, tmp_path)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(NotADirectoryError, match="name a folder"):
-        save_with_code(tiny_model("bert"), tmp_path / "file")
-
-
-def test_code_of_others_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class OwnAlpha(ConvolutionAlpha):
-        pass
-
-    monkeypatch.setitem(VARIANTS, "own", Variant(OwnAlpha, QueryBeta))
-    model = tiny_model("bert", attention_variant="own")
-    with pytest.raises(ValueError, match=r"also needs .*OwnAlpha; use save_pretrained"):
-        save_with_code(model, tmp_path / "variant")
-
-    class OwnModel(MODELS["bert"]):  # type: ignore[misc, valid-type]
-        pass
-
-    with pytest.raises(ValueError, match=r"also needs .*OwnModel"):
-        save_with_code(OwnModel(tiny_model("bert").config), tmp_path / "model")
-    assert not (tmp_path / "variant").exists()
-    assert not (tmp_path / "model").exists()
 
 
 @pytest.fixture
@@ -222,6 +218,34 @@ def hub_calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, dict[str,
     return calls
 
 
+def test_errors_say_what_to_do(tmp_path: Path, hub_calls: list[Any]) -> None:
+    encoder = BertModel(tiny_model("bert").base_model.config)
+    with pytest.raises(TypeError, match=r"BertModel is no model of clozeformers; load one with AutoModelForNegation"):
+        push_to_hub(encoder, "scope")
+    assert hub_calls == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="name a folder"):
+        save_with_code(tiny_model("bert"), tmp_path / "file")
+
+
+def test_code_of_others_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class OwnAttention(OrthogonalAttention):
+        pass
+
+    monkeypatch.setitem(ATTENTIONS, "own", OwnAttention)
+    model = tiny_model("bert", attention_variant="own")
+    with pytest.raises(ValueError, match=r"also needs .*OwnAttention; use save_pretrained"):
+        save_with_code(model, tmp_path / "variant")
+
+    class OwnModel(MODELS["bert"]):  # type: ignore[misc, valid-type]
+        pass
+
+    with pytest.raises(ValueError, match=r"also needs .*OwnModel"):
+        save_with_code(OwnModel(tiny_model("bert").config), tmp_path / "model")
+    assert not (tmp_path / "variant").exists()
+    assert not (tmp_path / "model").exists()
+
+
 def test_push_hands_the_callers_arguments_on(hub_calls: list[tuple[str, Any, dict[str, Any]]]) -> None:
     commit = push_to_hub(tiny_pipeline("bert"), "scope", token="t", private=True, revision="next", create_pr=True)
     assert commit.oid == COMMIT
@@ -238,16 +262,3 @@ def test_push_without_code(hub_calls: list[tuple[str, Any, dict[str, Any]]]) -> 
     push_to_hub(tiny_model("bert"), "scope", with_code=False)
     assert [name for name, _, _ in hub_calls] == ["create_repo", "upload_folder"]
     assert hub_calls[-1][2]["files"] == {"config.json", "model.safetensors"}
-
-
-def test_nothing_is_made_on_the_hub_for_a_model_that_cannot_be_saved(
-    hub_calls: list[tuple[str, Any, dict[str, Any]]],
-) -> None:
-    with pytest.raises(TypeError):
-        push_to_hub(BertModel(tiny_model("bert").base_model.config), "scope")
-    assert hub_calls == []
-
-
-def test_example_has_a_cue() -> None:
-    """The comparisons above would be empty otherwise."""
-    assert [result["cue"]["text"] for result in tiny_pipeline("bert")(SENTENCE)] == ["not"]

@@ -1,22 +1,22 @@
-"""The README is true: its examples print what it says, its commands run, its tables come from files."""
+"""The examples and commands of README.md run, and the numbers of all documents come from recorded measurements."""
 
 import ast
-import contextlib
+import importlib
 import io
 import json
 import os
 import re
 import shlex
 import subprocess
-import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+import torch
 
-from clozeformers.abstract_cloze.model_card import cloze_results_table
+from clozeformers.cli import main as clozeformers
 from clozeformers.demo import main as demo
-from clozeformers.negation_scope.model_card import results_table
-from clozeformers.question_answering.model_card import qa_results_table
+from clozeformers.modeling.attention import ATTENTIONS
 
 from .cloze_corpora import recam_rows, save_encoder, write_dictionary, write_recam
 from .qa_corpora import write_squad
@@ -24,209 +24,159 @@ from .qa_corpora import write_squad
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-PYTHON = [
-    (code, BLOCKS[number + 1][1])
-    for number, (kind, code) in enumerate(BLOCKS)
-    if kind == "python" and BLOCKS[number + 1][0] == "text"
-]
 COMMANDS = [
-    line.split("  #")[0].strip()
+    shlex.split(line, comments=True)
     for kind, code in BLOCKS
     if kind == "bash"
-    for line in code.splitlines()
-    if line.strip()
+    for line in code.replace("\\\n", "").splitlines()
 ]
 
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory):
-    """A folder in which the demo has run; with what it printed."""
+    """A working directory for the examples."""
     folder = tmp_path_factory.mktemp("readme")
-    printed = io.StringIO()
-    with (
-        contextlib.chdir(folder) if sys.version_info >= (3, 11) else _chdir(folder),
-        contextlib.redirect_stdout(printed),
-    ):
-        demo([])
-    return folder, printed.getvalue()
-
-
-@contextlib.contextmanager
-def _chdir(folder):
     before = Path.cwd()
     os.chdir(folder)
-    yield
+    yield folder
     os.chdir(before)
 
 
-def test_the_demo_reads_well(workplace):
-    folder, printed = workplace
-    scores = json.loads((folder / ".demo" / "model" / "results.json").read_text())["scores"]
-    assert scores["held-out"]["f1"]["mean"] >= 0.95
-    assert "{I do} [not] {know the answer}." in printed
-    assert (folder / ".demo" / "model" / "model.safetensors").exists()
-    assert (folder / ".demo" / "model" / "README.md").exists()
+@pytest.fixture(scope="module")
+def demo_output(workplace):
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        demo([])
+    return printed.getvalue()
 
 
-def test_there_are_examples():
-    assert len(PYTHON) >= 3
-    assert {"make demo", "make test"} <= set(COMMANDS)
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("code", "output"), PYTHON, ids=range(len(PYTHON)))
-def test_examples_print_what_the_readme_says(workplace, code, output):
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=workplace[0],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == output
+def scores(file: Path) -> dict[str, float]:
+    [measured] = json.loads(file.read_text())["scores"].values()
+    return {measure: values["mean"] for measure, values in measured.items()}
 
 
-def tiny_corpus(path: Path) -> None:
-    rows = [{"tokens": ["I", "do", "not", "know", "."], "cue": [0, 0, 1, 0, 0], "scope": [1, 1, 0, 1, 0]}] * 6
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+def card_scores(name: str) -> dict[str, float]:
+    return scores(ROOT / "model_cards" / f"{name}.json")
 
 
-def test_the_question_answering_example(tmp_path):
-    [command] = [command for command in COMMANDS if "run_extractive_qa" in command]
-    for folder in ("run_glue_style", "configs"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    words = shlex.split(command)
-    for seed, word in enumerate(sorted({word for word in words if word.startswith("squad-")})):
-        write_squad(tmp_path / word, 32, seed)
-    words += ["--num_train_epochs", "1", "--use_cpu", "true"]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    [code] = [code for kind, code in BLOCKS if kind == "python" and "runs/reader" in code]
-    for arguments in (words[1:], ["-c", code]):
-        result = subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
-        )
-        assert result.returncode == 0, result.stderr[-3000:]
-    found = ast.literal_eval(result.stdout.strip())
-    assert found.keys() == {"answer", "start", "end", "score"}
-    assert found["answer"] in "The letter was written by Ada Lovelace in 1843."
+def percent(score: float) -> float:
+    return score if score > 1 else 100 * score
 
 
-def test_the_abstract_cloze_example(tmp_path):
-    [command] = [command for command in COMMANDS if "run_abstract_cloze" in command]
-    for folder in ("run_glue_style", "configs"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    words = shlex.split(command)
-    for seed, word in enumerate(sorted({word for word in words if word.startswith("recam-")})):
-        write_recam(tmp_path / word, recam_rows(16, seed))
-    words += ["--model_name_or_path", str(save_encoder(tmp_path / "encoder", "bert")), "--num_train_epochs", "1"]
-    words += ["--use_cpu", "true"]
-    home = write_dictionary(tmp_path / "home")
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "CLOZEFORMERS_HOME": str(home)}
-    [code] = [code for kind, code in BLOCKS if kind == "python" and "runs/cloze" in code]
-    for arguments in (words[1:], ["-c", code]):
-        result = subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
-        )
-        assert result.returncode == 0, result.stderr[-3000:]
-    printed = [line.split()[:2] for line in result.stdout.splitlines()]
-    assert sorted(printed) == [["committing", "1"], ["prompting", "0"]]
+def python(text: str) -> str:
+    """The Python block that contains a text."""
+    [code] = [code for kind, code in BLOCKS if kind == "python" and text in code]
+    return code
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if "run_negation_scope" in command])
-def test_training_commands_run(workplace, command, tmp_path):
-    words = shlex.split(command)
-    for word in words:
-        if word.endswith(".jsonl"):
-            tiny_corpus(tmp_path / word)
-    for folder in ("run_glue_style", "configs"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    encoder = str(workplace[0] / ".demo" / "encoder")
-    words += ["--model_name_or_path", encoder, "--num_block_heads", "8", "--num_train_epochs", "1", "--use_cpu", "true"]
-    start = {"python": [sys.executable], "accelerate": [sys.executable, "-m", "accelerate.commands.accelerate_cli"]}
-    if words[0] == "accelerate":
-        words += ["--ddp_backend", "gloo"]
-    result = subprocess.run(
-        [*start[words[0]], *words[1:]],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
-    )
-    assert result.returncode == 0, result.stderr[-3000:]
-    folder = tmp_path / words[words.index("--output_dir") + 1]
-    assert json.loads((folder / "results.json").read_text())["corpora"]["train"]["cues"] > 0
-    assert (folder / "README.md").read_text().startswith("---\n")
+def train(script: str, *arguments: str) -> Path:
+    """Run the README's command of a training script for one epoch, and return the output folder."""
+    [command] = [words for words in COMMANDS if words[0] == "python" and script in words[1]]
+    assert (ROOT / command[1]).exists()
+    main = importlib.import_module(f"clozeformers.run_glue_style.{script}").main
+    main([*command[2:], *arguments, "--num_train_epochs", "1", "--use_cpu", "true"])
+    return Path(command[command.index("--output_dir") + 1])
 
 
-def test_make_has_the_targets_that_the_readme_names():
-    for command in COMMANDS:
-        if command.startswith("make"):
-            subprocess.run([*shlex.split(command), "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+def test_demo(demo_output):
+    assert percent(scores(Path(".demo/model/results.json"))["f1"]) >= 95
+    assert "{I do} [not] {know the answer}." in demo_output
+    assert Path(".demo/model/README.md").read_text().startswith("---\n")
 
 
-def test_the_command_line_example(workplace):
-    [command] = re.findall(r"`(clozeformers scope [^`]*)`", README)
-    words = shlex.split(command)
-    result = subprocess.run(
-        [sys.executable, "-m", "clozeformers.cli", *words[1:]],
-        cwd=workplace[0],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
-    assert "{I do} [not] {know the answer}." in result.stdout, result.stderr
+@pytest.mark.parametrize("example", [".demo/model", ".demo/held-out.jsonl"])
+def test_examples_print_the_output_shown(demo_output, example, capsys):
+    code = python(example)
+    exec(code, {})
+    assert capsys.readouterr().out == BLOCKS[BLOCKS.index(("python", code)) + 1][1]
 
 
-def marked(name: str) -> str:
-    [text] = re.findall(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", README, re.DOTALL)
-    return text.strip()
+def test_command_line(demo_output, capsys):
+    [command] = [words for words in COMMANDS if words[:2] == ["clozeformers", "scope"]]
+    assert clozeformers(command[1:]) == 0
+    assert capsys.readouterr().out == "{I do} [not] {know the answer}.\n"
 
 
-def test_the_results_table_comes_from_the_files():
-    records = [json.loads(path.read_text()) for path in sorted((ROOT / "model_cards").glob("*.json"))]
-    answering = [record for record in records if record.get("task") == "extractive-question-answering"]
-    choosing = [record for record in records if record.get("task") == "abstract-cloze"]
-    scoping = [record for record in records if record not in [*answering, *choosing]]
-    assert marked("results") == results_table(scoping).strip()
-    assert marked("qa-results") == qa_results_table(answering).strip()
-    assert marked("cloze-results") == cloze_results_table(choosing).strip()
-    for path in (ROOT / "model_cards").glob("*.json"):
-        assert path.with_suffix(".md").exists(), f"{path} has no card"
+def test_negation_scope(demo_output):
+    [line] = [code for kind, code in BLOCKS if kind == "json"]
+    for name in ("train.jsonl", "test.jsonl"):
+        Path(name).write_text(line * 6)
+    folder = train("run_negation_scope", "--model_name_or_path", ".demo/encoder", "--num_block_heads", "8")
+    assert json.loads((folder / "results.json").read_text())["corpora"]["test"]["cues"] == 6
 
 
-def test_figures_of_answering_nothing_come_from_the_files():
-    for name, test_set in (("small-no-answer", "part"), ("no-answer-half-a", "half-a"), ("no-answer-half-b", "half-b")):
-        measured = json.loads((ROOT / "model_cards" / f"{name}.json").read_text())["scores"][f"dev-v2.0-{test_set}"]
-        assert f" {100 * measured['NoAns_total']['mean'] / measured['total']['mean']:.2f}" in README
-        if test_set == "part":
-            assert f"F1 {measured['f1']['mean']:.2f}, where answering nothing" in README
+def test_question_answering(workplace, capsys):
+    for seed, name in enumerate(("squad-train.json", "squad-dev.json")):
+        write_squad(Path(name), 32, seed)
+    train("run_extractive_qa")
+    capsys.readouterr()
+    exec(python("runs/reader"), {})
+    answer = ast.literal_eval(capsys.readouterr().out)
+    assert "The letter was written by Ada Lovelace in 1843."[answer["start"] : answer["end"]] == answer["answer"]
 
 
-def test_the_halves_are_made_as_the_readme_says(tmp_path):
-    [code] = [code for kind, code in BLOCKS if kind == "python" and "dev-v2.0-half" in code]
-    squad = json.loads(write_squad(tmp_path / "dev-v2.0-part.json", 20, 0, unanswerable=0.5).read_text())
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
-    halves = [json.loads((tmp_path / f"dev-v2.0-half-{name}.json").read_text())["data"] for name in "ab"]
-    assert [halves[n % 2][n // 2] for n in range(len(squad["data"]))] == squad["data"]
+def test_abstract_cloze(workplace, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CLOZEFORMERS_HOME", str(write_dictionary(tmp_path / "home")))
+    for seed, name in enumerate(("recam-train.jsonl", "recam-dev.jsonl")):
+        write_recam(Path(name), recam_rows(16, seed))
+    train("run_abstract_cloze", "--model_name_or_path", str(save_encoder(tmp_path / "encoder", "bert")))
+    capsys.readouterr()
+    exec(python("runs/cloze"), {})
+    assert sorted(line.split()[0] for line in capsys.readouterr().out.splitlines()) == ["committing", "prompting"]
 
 
-def test_the_benchmark_tables_come_from_their_files():
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        from extractive_qa import table as qa_table
-        from orthogonal_attention import table
-    finally:
-        sys.path.pop(0)
-    measured = json.loads((ROOT / "benchmarks" / "extractive_qa.json").read_text())
-    assert marked("qa-benchmark") == qa_table(measured["rows"])
-    measured = json.loads((ROOT / "benchmarks" / "orthogonal_attention.json").read_text())
-    sizes = list(measured["rows"][0]["batch"])
-    assert marked("benchmark") == table(measured["rows"], sizes)
+def test_contributing_registers_an_attention():
+    [code] = re.findall(r"^```python\n(import torch\n.*?)^```", text_of("CONTRIBUTING.md"), re.MULTILINE | re.DOTALL)
+    exec(code, names := {"__name__": __name__})
+    context, query = torch.randn(2, 5, 8), torch.randn(2, 3, 8)
+    masks = torch.ones(2, 5, dtype=torch.bool), torch.zeros(2, 3, dtype=torch.bool)
+    assert names["GatedDotAttention"](8)(context, query, *masks).isfinite().all()
+    ATTENTIONS.pop("gated-dot")
 
 
-def test_links_and_paths_exist():
-    for path in re.findall(r"`((?:src|configs|model_cards|benchmarks|run_glue_style|tests)/[\w./-]*)`", README):
-        assert (ROOT / path).exists(), path
+def test_make_targets():
+    for target in [*(words[1] for words in COMMANDS if words[0] == "make"), "results", "bench"]:
+        subprocess.run(["make", target, "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("name", ["README.md", "RESULTS.md", "CONTRIBUTING.md", "benchmarks/README.md"])
+def test_links_and_paths_exist(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    links = [(ROOT / name).parent / path for path in re.findall(r"\]\((?!http)([^)#]+)\)", text)]
+    paths = re.findall(r"`((?:src|configs|model_cards|benchmarks|run_glue_style|tests)/[\w./-]*)`", text)
+    assert all(path.exists() for path in [*links, *(ROOT / path for path in paths)]), (links, paths)
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("update_tables")
+
+
+def test_tables_are_current(tables):
+    for document in tables.DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        assert tables.update(text) == text, f"{document} is outdated; run make results"
+    shown = [path for match in tables.TABLE.finditer(text_of("RESULTS.md")) for path in tables.select(match[1])]
+    assert sorted(shown) == sorted((ROOT / "model_cards").glob("*.json"))
+    assert all(path.with_suffix(".md").exists() for path in shown)
+
+
+def test_headline_scores():
+    rows = re.findall(r"\| ([\d.]+) (F1|accuracy) \| \[[\w-]+\]\(model_cards/([\w-]+)\.md\) \| (.*) \|", README)
+    assert [name for *_, name, _ in rows] == ["minilm-oa-em-augment-cd-sco", "small-bidaf", "minilm-duma"]
+    for value, measure, name, _ in rows:
+        assert value == f"{percent(card_scores(name)[measure.lower()]):.2f}"
+    assert f"has {percent(card_scores('minilm-baseline-augment-cd-sco')['f1']):.2f}" in rows[0][3]
+    assert f"has {percent(card_scores('minilm-question-only')['accuracy']):.2f}" in rows[2][3]
+
+
+def test_scores_of_never_answering():
+    for name in ("small-no-answer", "no-answer-half-a", "no-answer-half-b"):
+        measured = card_scores(name)
+        assert f" {100 * measured['NoAns_total'] / measured['total']:.2f}" in text_of("RESULTS.md")
+    assert f"F1 {card_scores('small-no-answer')['f1']:.2f}, where never" in text_of("RESULTS.md")

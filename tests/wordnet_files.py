@@ -25,9 +25,7 @@ ENTRIES = {
     "intent": {"noun": ["an anticipated outcome"]},
 }
 IRREGULAR = {"verb": {"found": "find", "hid": "hide"}}
-_LICENCE = "".join(
-    f"  {number} {text}  \n" for number, text in enumerate(["WordNet 3.0 Copyright 2006", "No text."], 1)
-)
+_LICENCE = "  1 WordNet 3.0 Copyright 2006  \n"
 
 
 def write_wordnet(
@@ -36,13 +34,12 @@ def write_wordnet(
     irregular: Mapping[str, Mapping[str, str]] = IRREGULAR,
     hypernyms: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a dictionary that NLTK's reader, and WordNet's own programs, can read.
+    """Write a dictionary that NLTK's reader can read.
 
     Args:
         folder: is made; ``<home>/corpora/wordnet`` is found where ``CLOZEFORMERS_HOME`` is ``<home>``.
-        entries: for each word, in lower case and with ``_`` for a space, the glosses by part of speech: ``"noun"``,
-            ``"verb"``, ``"adjective"``, ``"adverb"``, or ``"adjective satellite"``, which needs an adjective to belong
-            to. Examples may follow a definition: ``'on fire; "a burning house"'``.
+        entries: for each word, in lower case and with ``_`` for a space, the glosses by part of speech; a satellite
+            belongs to the first adjective. Examples may follow a definition.
         irregular: by part of speech, inflected forms and their base forms.
         hypernyms: for nouns, the more general noun, both by their first sense.
     """
@@ -69,10 +66,8 @@ def write_wordnet(
 
 
 class Sense(NamedTuple):
-    """A synset of one word; the type is ``"s"`` for an adjective satellite."""
-
     word: str
-    type: str
+    type: str  # "s" for an adjective satellite
     gloss: str
 
 

@@ -6,11 +6,13 @@ Importing the package makes its models known to the Auto classes and its tasks t
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 from .hub import push_to_hub, save_with_code
+from .lazy import lazy_names
+from .modeling.attention import register_attention
 from .modeling.auto import AutoModelForAbstractCloze, AutoModelForNegationScope
 from .modeling.configuration_bidaf import BiDAFConfig
 from .modeling.configuration_negation_scope import (
@@ -48,15 +50,22 @@ from .modeling.modeling_wn_duma import (
     RobertaWithWNDuma,
     XLNetWithWNDuma,
 )
-from .modeling.orthogonal_attention import OrthogonalAttention, register_variant
+from .modeling.orthogonal_attention import OrthogonalAttention
 from .modeling.tokenization_word_char import WordCharTokenizer
 from .pipelines.abstract_cloze import AbstractClozePipeline
 from .pipelines.negation_scope import NegationScopePipeline
 from .pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
-from .registry import register
+from .pipelines.question_answering_ensemble import ExtractiveQuestionAnsweringEnsemble
+from .tasks import register
+
+if TYPE_CHECKING:
+    from .abstract_cloze.trainer import AbstractClozeTrainer
+    from .negation_scope.trainer import NegationScopeTrainer
+    from .question_answering.trainer import QuestionAnsweringTrainer
 
 __all__ = [
     "AbstractClozePipeline",
+    "AbstractClozeTrainer",
     "AlbertForNegationScopeOA",
     "AlbertNegationScopeOAConfig",
     "AlbertWNDumaConfig",
@@ -73,15 +82,18 @@ __all__ = [
     "DebertaV2NegationScopeOAConfig",
     "DebertaV2WNDumaConfig",
     "DebertaV2WithWNDuma",
+    "ExtractiveQuestionAnsweringEnsemble",
     "ExtractiveQuestionAnsweringPipeline",
     "ModernBertForNegationScopeOA",
     "ModernBertNegationScopeOAConfig",
     "ModernBertWNDumaConfig",
     "ModernBertWithWNDuma",
     "NegationScopePipeline",
+    "NegationScopeTrainer",
     "OrthogonalAttention",
     "QANetConfig",
     "QANetForQuestionAnswering",
+    "QuestionAnsweringTrainer",
     "RobertaForNegationScopeOA",
     "RobertaNegationScopeOAConfig",
     "RobertaWNDumaConfig",
@@ -92,17 +104,22 @@ __all__ = [
     "XLNetWNDumaConfig",
     "XLNetWithWNDuma",
     "push_to_hub",
-    "register_variant",
+    "register_attention",
     "save_with_code",
 ]
 
 register()
 
-# Imported at first use: `datasets` and `evaluate` take seconds to import, and a pipeline needs neither.
 _SUBPACKAGES = ("abstract_cloze", "analysis", "metrics", "negation_scope", "question_answering", "training")
+_lazy_name = lazy_names(
+    __name__,
+    {
+        "AbstractClozeTrainer": ".abstract_cloze.trainer",
+        "NegationScopeTrainer": ".negation_scope.trainer",
+        "QuestionAnsweringTrainer": ".question_answering.trainer",
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
-        return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f".{name}", __name__) if name in _SUBPACKAGES else _lazy_name(name)

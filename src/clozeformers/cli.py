@@ -1,4 +1,4 @@
-"""The `clozeformers` command: text read by a model, tables of results, ensembles, error analysis, export, WordNet."""
+"""The `clozeformers` command: run a model on text, print results, let models vote, analyze errors, export, WordNet."""
 
 from __future__ import annotations
 
@@ -6,83 +6,78 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-_CUE, _SCOPE = "cue", "scope"
-_COLOURS = {_CUE: ("\x1b[1;31m", "\x1b[0m"), _SCOPE: ("\x1b[4;32m", "\x1b[0m")}
-_BRACKETS = {_CUE: ("[", "]"), _SCOPE: ("{", "}")}
-USER_ERROR = 2
+_COLOURS = {"cue": ("\x1b[1;31m", "\x1b[0m"), "scope": ("\x1b[4;32m", "\x1b[0m")}
+_BRACKETS = {"cue": ("[", "]"), "scope": ("{", "}")}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Args:
-        arguments: the command line without the command's own name; None for that of the process.
+    """Run a command line, that of the process by default.
 
     Returns:
-        The exit status: 0, or 2 after an error of the user's, which is told on stderr.
+        The exit status: 0, or 2 after an error of the user's, which is printed to stderr.
     """
     options = _parser().parse_args(arguments)
     try:
         for line in options.command(options):
             print(line)
-    except BrokenPipeError:  # whoever read the output has read enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"clozeformers {options.name}: error: {error}", file=sys.stderr)
-        return USER_ERROR
+        return 2
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="clozeformers", description=__doc__)
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
-    results = commands.add_parser("results", help="print results files as one Markdown table")
+
+    def add(name: str, run: Callable[[argparse.Namespace], Iterator[str]], help: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=help)
+        command.set_defaults(command=run)
+        return command
+
+    results = add("results", _results, "print results files as Markdown tables, one a task")
     results.add_argument("files", nargs="+", type=Path, metavar="FILE", help="results.json of a training script")
-    results.set_defaults(command=_results)
-    scope = commands.add_parser("scope", help="show the negation cues of a text and what they negate")
+    scope = add("scope", _scope, "show the negation cues of a text and their scopes")
     scope.add_argument("texts", nargs="+", metavar="TEXT", help='a text; "-" for each line of the standard input')
     scope.add_argument("--model", required=True, help="a negation scope model: a folder or a name on the Hub")
-    scope.add_argument("--json", action="store_true", help="one JSON object a text, in place of marked text")
-    scope.set_defaults(command=_scope)
-    answer = commands.add_parser("answer", help="answer a question from a text")
+    scope.add_argument("--json", action="store_true", help="one JSON object a text instead of marked text")
+    answer = add("answer", _answer, "answer a question from a text")
     answer.add_argument("question", metavar="QUESTION")
-    answer.add_argument("context", metavar="TEXT", help='where the answer stands; "-" for the standard input')
+    answer.add_argument("context", metavar="TEXT", help='the text with the answer; "-" for the standard input')
     answer.add_argument("--model", required=True, nargs="+", help="a question answering model; several vote")
-    answer.set_defaults(command=_answer)
-    ensemble = commands.add_parser("ensemble", help="vote over predictions of several models, and score all")
+    ensemble = add("ensemble", _ensemble, "let the predictions of several models vote, and score all")
     ensemble.add_argument("data", type=Path, metavar="DATA", help="the questions, a SQuAD file")
     ensemble.add_argument("predictions", type=Path, nargs="+", metavar="FILE", help="predictions, one file a model")
     ensemble.add_argument("--weights", type=float, nargs="+", help="one a model, such as its F1 on development data")
-    ensemble.add_argument("--weighted", action="store_true", help="the sum of the weights decides, not the number")
-    ensemble.add_argument("--output", type=Path, help="write the chosen answers here")
-    ensemble.set_defaults(command=_ensemble)
-    analyse = commands.add_parser("analyse", help="tables, charts and a report of what a model got right and wrong")
-    analyse.add_argument("data", type=Path, metavar="DATA", help="the questions, a file of SQuAD or ReCAM")
-    analyse.add_argument("predictions", type=Path, metavar="FILE", help="predictions of a model")
-    analyse.add_argument("folder", type=Path, metavar="FOLDER", help="where to write")
-    analyse.set_defaults(command=_analyse)
-    curves = commands.add_parser("curves", help="training curves of several runs, as a chart and tables")
+    ensemble.add_argument("--weighted", action="store_true", help="sum the weights instead of counting votes")
+    ensemble.add_argument("--output", type=Path, help="write the chosen answers to this file")
+    analyze = add("analyze", _analyze, "tables, charts and a report of a model's errors")
+    analyze.add_argument("data", type=Path, metavar="DATA", help="the questions, a file of SQuAD or ReCAM")
+    analyze.add_argument("predictions", type=Path, metavar="FILE", help="predictions of a model")
+    analyze.add_argument("folder", type=Path, metavar="FOLDER", help="where to write")
+    curves = add("curves", _curves, "training curves of several runs, as a chart and tables")
     curves.add_argument("measure", metavar="MEASURE", help="a name from the log: eval_f1, eval_accuracy")
     curves.add_argument(
         "runs", type=Path, nargs="+", metavar="RUN", help="output folders of a training script; seeds are averaged"
     )
     curves.add_argument("--output", type=Path, required=True, help="the folder to write to")
-    curves.set_defaults(command=_curves)
-    export = commands.add_parser("export", help="save a model with the code that it needs to load without this library")
+    export = add("export", _export, "save a model with the code that it needs to load without this library")
     export.add_argument("model", metavar="MODEL", help="a model of this library: a folder or a name on the Hub")
     export.add_argument("folder", type=Path, metavar="FOLDER", help="where to save it")
-    export.set_defaults(command=_export)
-    wordnet = commands.add_parser("wordnet", help="install WordNet, or say where it is")
+    wordnet = commands.add_parser("wordnet", help="install WordNet, or show where it is")
     actions = wordnet.add_subparsers(required=True, metavar="ACTION")
-    install = actions.add_parser("install", help="copy the system's WordNet, or download it, unless it is there")
+    install = actions.add_parser("install", help="copy the system's WordNet or download it, unless it is installed")
     install.add_argument("--folder", type=Path, help="a data folder, for CLOZEFORMERS_HOME or NLTK_DATA")
     install.set_defaults(command=_wordnet_install)
-    status = actions.add_parser("status", help="say where WordNet is, and whether definitions can be looked up")
+    status = actions.add_parser("status", help="show where WordNet is, and check that definitions can be looked up")
     status.set_defaults(command=_wordnet_status)
     return parser
 
@@ -91,50 +86,32 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _results(options: argparse.Namespace) -> Iterator[str]:
-    from .abstract_cloze import model_card as cloze_model_card
-    from .negation_scope import model_card
-    from .question_answering import model_card as qa_model_card
+    from .files import read_json_object
+    from .tasks import TASKS, task_named
+    from .training.model_card import results_table
 
-    writers = {
-        model_card.TASK: model_card.results_table,
-        qa_model_card.TASK: qa_model_card.qa_results_table,
-        cloze_model_card.TASK: cloze_model_card.cloze_results_table,
-    }
-    by_task: dict[str, list[dict[str, Any]]] = {task: [] for task in writers}
+    hint = "give the results.json that a training script writes"
+    by_task: dict[str, list[dict[str, Any]]] = {}
     for path in options.files:
-        record = _read_record(path)
-        # The first results of negation scope did not name their task.
-        task = record.get("task", model_card.TASK)
-        if not isinstance(task, str) or task not in by_task:
-            raise ValueError(f"{path} holds results of the task {task!r}; known are {', '.join(by_task)}")
+        record = read_json_object(path, hint)
         try:
-            writers[task]([record])
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} is incomplete ({error!r}); give the results.json of a training script") from None
-        by_task[task].append(record)
-    yield "\n\n".join(writers[task](records) for task, records in by_task.items() if records)
-
-
-def _read_record(path: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is no JSON file: {error}") from None
-    if not isinstance(record, dict) or not {"model", "data", "scores", "environment"} <= record.keys():
-        raise ValueError(f"{path} holds no results; give the results.json that a training script writes")
-    return record
+            task = task_named(record["task"])
+            results_table(task.card, [record])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} holds no complete results ({error!r}); {hint}") from None
+        by_task.setdefault(task.name, []).append(record)
+    yield "\n\n".join(results_table(task.card, by_task[task.name]) for task in TASKS if task.name in by_task)
 
 
 def _scope(options: argparse.Namespace) -> Iterator[str]:
-    negation = _load_pipeline(options.model)
+    negation = _load_pipeline(options.model, "negation-scope")
     colour = terminal_has_colour()
     for text in _texts(options.texts):
-        found = negation(text)
-        yield (
-            json.dumps({"text": text, "cues": found}, ensure_ascii=False)
-            if options.json
-            else show_scopes(text, found, colour)
-        )
+        cues = negation(text)
+        if options.json:
+            yield json.dumps({"text": text, "cues": cues}, ensure_ascii=False)
+        else:
+            yield show_scopes(text, cues, colour)
 
 
 def _texts(given: Iterable[str]) -> Iterator[str]:
@@ -148,7 +125,7 @@ def _texts(given: Iterable[str]) -> Iterator[str]:
 def _export(options: argparse.Namespace) -> Iterator[str]:
     from .hub import save_with_code
 
-    save_with_code(_load_pipeline(options.model, None), options.folder)
+    save_with_code(_load_pipeline(options.model), options.folder)
     yield f"saved in {options.folder}; where clozeformers is not installed, load it with trust_remote_code=True"
 
 
@@ -162,6 +139,8 @@ def _answer(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _ensemble(options: argparse.Namespace) -> Iterator[str]:
+    from .analysis.tables import markdown_table
+    from .files import write_json
     from .metrics.squad import squad_scores
     from .question_answering.ensemble import ensemble_files, read_predictions
     from .question_answering.squad import load_squad
@@ -169,25 +148,27 @@ def _ensemble(options: argparse.Namespace) -> Iterator[str]:
     rows = load_squad(options.data)
     references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
     chosen = ensemble_files(options.predictions, options.weights, options.weighted)
-    table = ["| answers | EM | F1 |", "| --- | ---: | ---: |"]
-    named = [(str(path), read_predictions(path)) for path in options.predictions]
-    for name, answers in [*named, ("weighted vote" if options.weighted else "vote", chosen)]:
-        scores = squad_scores(answers, references)
-        table.append(f"| {name} | {scores['exact_match']:.2f} | {scores['f1']:.2f} |")
+    answers = {str(path): read_predictions(path) for path in options.predictions}
+    answers["weighted vote" if options.weighted else "vote"] = chosen
+    scores = {name: squad_scores(predicted, references) for name, predicted in answers.items()}
     if options.output is not None:
-        options.output.write_text(json.dumps(chosen, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    yield from table
+        write_json(chosen, options.output)
+    cells = [[name, f"{score['exact_match']:.2f}", f"{score['f1']:.2f}"] for name, score in scores.items()]
+    yield markdown_table(["answers", "EM", "F1"], cells)
 
 
-def _analyse(options: argparse.Namespace) -> Iterator[str]:
-    from .analysis import analyse_files
+def _analyze(options: argparse.Namespace) -> Iterator[str]:
+    from .tasks import TASKS
 
-    yield analyse_files(options.data, options.predictions, options.folder).to_markdown()
+    analyses = [task.analysis for task in TASKS if task.has_analysis]
+    analysis = next((module for module in analyses if module.is_data_file(options.data)), None)
+    if analysis is None:
+        raise ValueError(f"{options.data} is in none of the formats that can be analyzed: SQuAD's and ReCAM's")
+    yield analysis.analyze_files(options.data, options.predictions, options.folder).to_markdown()
 
 
 def _curves(options: argparse.Namespace) -> Iterator[str]:
-    from .analysis import training_curves, write_training_curves
-    from .analysis.curves import run_names
+    from .analysis.curves import run_names, training_curves, write_training_curves
 
     names = run_names(options.runs)
     curves = training_curves(dict(zip(names, options.runs, strict=True)), options.measure)
@@ -198,70 +179,72 @@ def _curves(options: argparse.Namespace) -> Iterator[str]:
 def _wordnet_install(options: argparse.Namespace) -> Iterator[str]:
     from .abstract_cloze.wordnet_install import install
 
-    yield install(options.folder).done
+    yield f"WordNet is in {install(options.folder)}"
 
 
 def _wordnet_status(options: argparse.Namespace) -> Iterator[str]:
-    from .abstract_cloze.part_of_speech import get_tagger
-    from .abstract_cloze.wordnet import find_wordnet
+    from .abstract_cloze.wordnet import DefinitionLookup
 
-    wordnet = find_wordnet()
-    get_tagger()
+    wordnet = DefinitionLookup().wordnet
     yield f"WordNet is in {wordnet.place}: {sum(1 for _ in wordnet.reader.all_lemma_names()):,} words"
 
 
-def _load_pipeline(model: str, task: str | None = "negation-scope") -> Any:
-    """Load a pipeline; without a task, the one that suits the model."""
+def _load_pipeline(model: str, task: str | None = None) -> Any:
+    """Load a pipeline of a task, or of the task that the model, one of the library's, is for."""
     import transformers
+
+    from .tasks import TASKS
 
     if (Path(model).is_absolute() or model.startswith(".")) and not Path(model).is_dir():
         raise FileNotFoundError(f"there is no folder {model}; give a saved model's folder, or owner/name on the Hub")
-    # Only results and errors are of interest here, not the progress of loading.
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    # Without a plain no, transformers asks on the standard input, where the texts may come from.
+    # Unless trust_remote_code is False, transformers asks on the standard input, where the texts may come from.
     if task is None:
         config = transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
-        task = getattr(config, "pipeline_task", "negation-scope")
+        own = {cls.config_class: row.pipeline_name for row in TASKS for cls in row.models}
+        if type(config) not in own:
+            raise ValueError(f"{model} is no model of clozeformers but of type {config.model_type!r}")
+        task = own[type(config)]
     return transformers.pipeline(task, model=model, trust_remote_code=False)
 
 
 # ------------------------------------------------------------------------------------------------------------- drawing
 
 
-def terminal_has_colour(stream: TextIO | None = None) -> bool:
-    """Whether a stream (the standard output) is a terminal that shows colours, and NO_COLOR does not forbid them."""
-    stream = stream or sys.stdout
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def terminal_has_colour() -> bool:
+    """Whether the standard output is a terminal with colours and NO_COLOR is not set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def show_scopes(text: str, results: Sequence[Mapping[str, Any]], colour: bool) -> str:
-    """Draw a text once for each of its cues, with cue and scope marked.
+    """Mark cue and scope in a text.
 
     Args:
-        text: what the pipeline was given.
-        results: what `pipeline("negation-scope")` returned for it.
-        colour: mark the cue bold red and the scope green and underlined; without, ``[cue]`` and ``{scope}``.
+        text: the input of `pipeline("negation-scope")`.
+        results: its results.
+        colour: show the cue in bold red and the scope in green, underlined; else ``[cue]`` and ``{scope}``.
 
     Returns:
-        One line a cue; the text as it is, on one line, where there is none. A character in both is shown as the cue's.
+        One line a cue, or the text on one line if it has none.
     """
+    # A line break would end the cue's line, and other control characters could steer the terminal.
+    text = "".join(character if character.isprintable() else " " for character in text)
     marks = _COLOURS if colour else _BRACKETS
-    # Line breaks would break "one line a cue", and other control characters could steer the terminal.
-    shown = "".join(character if character.isprintable() else " " for character in text)
-    return "\n".join(_draw(shown, result, marks) for result in results) if results else shown
+    return "\n".join(_mark(text, result, marks) for result in results) if results else text
 
 
-def _draw(text: str, result: Mapping[str, Any], marks: Mapping[str, tuple[str, str]]) -> str:
-    kinds: list[str | None] = [None] * len(text)
-    for kind, spans in ((_SCOPE, result["scope"]), (_CUE, result["cue"].get("parts", [result["cue"]]))):
+def _mark(text: str, result: Mapping[str, Any], marks: Mapping[str, tuple[str, str]]) -> str:
+    kinds = [""] * len(text)
+    # The cue last: it replaces the scope where they overlap.
+    for kind, spans in (("scope", result["scope"]), ("cue", result["cue"].get("parts", [result["cue"]]))):
         for span in spans:
             kinds[span["start"] : span["end"]] = [kind] * (span["end"] - span["start"])
-    drawn = []
-    for key, group in groupby(range(len(text)), key=kinds.__getitem__):
-        before, after = marks[key] if key else ("", "")
-        drawn.append(before + "".join(text[place] for place in group) + after)
-    return "".join(drawn)
+    marked = []
+    for kind, pairs in groupby(zip(kinds, text, strict=True), key=itemgetter(0)):
+        before, after = marks.get(kind, ("", ""))
+        marked.append(before + "".join(character for _, character in pairs) + after)
+    return "".join(marked)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def read_json_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, dic
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                values = _parse(path, number, line, hint)
+                values = _parse(path, number, line.rstrip(), hint)
                 if not isinstance(values, dict):
                     raise CorpusError(path, number, _with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
                 yield number, values

@@ -1,56 +1,26 @@
 """Checkpoints that carry their code: they load where this library is not installed.
 
-A folder written by `save_with_code` holds weights, config, tokenizer and the source files that these need. With
-`trust_remote_code=True` transformers runs those files; where the library is imported its own, registered classes are
-used instead and nothing from the folder is run.
+`save_with_code` writes weights, config, tokenizer and the source files that these need. With `trust_remote_code=True`
+transformers runs those files; where the library is imported, its own registered classes are used instead.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from huggingface_hub import CommitInfo, create_branch, create_repo, upload_folder
 from transformers import Pipeline, PreTrainedModel
+from transformers.tokenization_utils_base import TOKENIZER_CONFIG_FILE
 from transformers.utils import CONFIG_NAME
 
+from .files import read_json, write_json
 from .hub_export import PACKAGE, flat_name, write_sources
-from .modeling.modeling_negation_scope import NegationScopeMixin
-from .modeling.modeling_wn_duma import WNDumaMixin
-from .modeling.modeling_word_reader import WordReaderForQuestionAnswering
-from .modeling.orthogonal_attention import VARIANTS
-from .modeling.tokenization_word_char import WordCharTokenizer
-from .pipelines.abstract_cloze import AbstractClozePipeline
-from .pipelines.negation_scope import NegationScopePipeline
-from .pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
-
-_CARD = "README.md"
-_TOKENIZER_CONFIG = "tokenizer_config.json"
-
-
-class _Kind(NamedTuple):
-    """How models of a kind are loaded."""
-
-    model_class: type[PreTrainedModel]
-    auto_model: str
-    task: str
-    pipeline: type[Pipeline]
-
-
-_KINDS = (
-    _Kind(NegationScopeMixin, "AutoModelForTokenClassification", "negation-scope", NegationScopePipeline),
-    _Kind(
-        WordReaderForQuestionAnswering,
-        "AutoModelForQuestionAnswering",
-        "extractive-question-answering",
-        ExtractiveQuestionAnsweringPipeline,
-    ),
-    _Kind(WNDumaMixin, "AutoModelForMultipleChoice", "abstract-cloze", AbstractClozePipeline),
-)
+from .modeling.attention import ATTENTIONS
+from .tasks import Task, task_of_model
 
 
 def save_with_code(
@@ -58,43 +28,36 @@ def save_with_code(
 ) -> list[Path]:
     """Save a model so that it loads without this library.
 
-    The folder then serves `AutoConfig`, the model's auto class (`AutoModelForTokenClassification`,
-    `AutoModelForQuestionAnswering` or `AutoModelForMultipleChoice`), `AutoTokenizer` and the task's `pipeline`, each
-    with `trust_remote_code=True`.
+    `AutoConfig`, `AutoModel`, the task's own auto class (such as `AutoModelForTokenClassification`), `AutoTokenizer`
+    and `pipeline` load the folder, each with `trust_remote_code=True`.
 
     Args:
         model_or_pipeline: one of the library's models, or a pipeline around one.
-        folder: where to; made if it is not there. Files of the same names are replaced.
-        tokenizer: saved beside the model; a pipeline brings its own, and needs one.
+        folder: is created; files of the same names are replaced.
+        tokenizer: saved beside the model; a pipeline brings its own.
 
     Returns:
         The source files written.
 
     Raises:
-        TypeError: if it is neither a model nor a pipeline of the library.
-        ValueError: if its class, or its attention variant, is defined outside of the library, so that its code would be
-            missing.
-        NotADirectoryError: if the folder is a file.
+        TypeError: it is neither a model nor a pipeline of the library.
+        ValueError: its class or its attention is defined outside of the library.
+        NotADirectoryError: the folder is a file.
     """
-    model, tokenizer = _parts(model_or_pipeline, tokenizer)
-    kind = _kind(model)
-    target = _save_plain(model, tokenizer, Path(folder))
-    modules = [cls.__module__ for cls in (type(model.config), type(model), kind.pipeline)]
-    if isinstance(tokenizer, WordCharTokenizer):
-        modules.append(WordCharTokenizer.__module__)
-        _update(target / _TOKENIZER_CONFIG, {"auto_map": {"AutoTokenizer": [_reference(WordCharTokenizer), None]}})
-    sources = write_sources(modules, target)
-    # Into the file, not into `model.config`: the caller's model keeps the config it had.
+    model, tokenizer, task = _unpack(model_or_pipeline, tokenizer)
+    folder = _save(model, tokenizer, Path(folder))
+    modules = [cls.__module__ for cls in (type(model.config), type(model), task.pipeline)]
+    if _is_own(type(tokenizer)):
+        modules.append(type(tokenizer).__module__)
+        _update(folder / TOKENIZER_CONFIG_FILE, auto_map={"AutoTokenizer": [_reference(type(tokenizer)), None]})
+    auto_model, reference = task.auto_model.__name__, _reference(type(model))
+    # Into the file, not into `model.config`: the caller's model is left as it is.
     _update(
-        target / CONFIG_NAME,
-        {
-            "auto_map": {"AutoConfig": _reference(type(model.config)), kind.auto_model: _reference(type(model))},
-            "custom_pipelines": {
-                kind.task: {"impl": _reference(kind.pipeline), "pt": [kind.auto_model], "type": "text"}
-            },
-        },
+        folder / CONFIG_NAME,
+        auto_map={"AutoConfig": _reference(type(model.config)), "AutoModel": reference, auto_model: reference},
+        custom_pipelines={task.pipeline_name: {"impl": _reference(task.pipeline), "pt": [auto_model], "type": "text"}},
     )
-    return sources
+    return write_sources(modules, folder)
 
 
 def push_to_hub(
@@ -108,7 +71,7 @@ def push_to_hub(
     revision: str | None = None,
     **upload_arguments: Any,
 ) -> CommitInfo:
-    """Save a model as `save_with_code` does and upload it; repository and branch are made if they are not there.
+    """Save a model as `save_with_code` does and upload it; repository and branch are created if need be.
 
     Args:
         model_or_pipeline: one of the library's models, or a pipeline around one.
@@ -116,12 +79,9 @@ def push_to_hub(
         with_code: upload the source files too; without them, the model loads where this library is imported.
         tokenizer: uploaded beside the model; a pipeline brings its own.
         token: as for `huggingface_hub.upload_folder`.
-        private: whether a repository that is made is private.
+        private: whether a new repository is private.
         revision: the branch.
         **upload_arguments: of `huggingface_hub.upload_folder`, such as `commit_message` and `create_pr`.
-
-    Returns:
-        What `upload_folder` returns.
 
     Raises:
         TypeError, ValueError: as `save_with_code`, before anything is uploaded.
@@ -130,74 +90,62 @@ def push_to_hub(
         if with_code:
             save_with_code(model_or_pipeline, folder, tokenizer)
         else:
-            _save_plain(*_parts(model_or_pipeline, tokenizer), Path(folder))
+            model, tokenizer, _ = _unpack(model_or_pipeline, tokenizer)
+            _save(model, tokenizer, Path(folder))
         repo_id = create_repo(repo_id, token=token, private=private, exist_ok=True).repo_id
         if revision is not None and not revision.startswith("refs/"):
             create_branch(repo_id, branch=revision, token=token, exist_ok=True)
-        return upload_folder(
-            repo_id=repo_id,
-            folder_path=folder,
-            token=token,
-            revision=revision,
-            **{"commit_message": "Upload model", **upload_arguments},
-        )
+        upload_arguments = {"commit_message": "Upload model", **upload_arguments}
+        return upload_folder(repo_id=repo_id, folder_path=folder, token=token, revision=revision, **upload_arguments)
 
 
-def _kind(model: PreTrainedModel) -> _Kind:
-    return next(kind for kind in _KINDS if isinstance(model, kind.model_class))
-
-
-def _update(path: Path, entries: dict[str, Any]) -> None:
-    """Set entries of a JSON file."""
-    content = json.loads(path.read_text(encoding="utf-8")) | entries
-    path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def _parts(model_or_pipeline: Any, tokenizer: Any) -> tuple[PreTrainedModel, Any]:
-    """The model and the tokenizer to save, checked."""
+def _unpack(model_or_pipeline: Any, tokenizer: Any) -> tuple[PreTrainedModel, Any, Task]:
+    """Return the model, the tokenizer and the task, or raise an error if the model cannot be saved with its code."""
     model = model_or_pipeline
     if isinstance(model_or_pipeline, Pipeline):
         model = model_or_pipeline.model
         tokenizer = tokenizer if tokenizer is not None else model_or_pipeline.tokenizer
-    if not isinstance(model, tuple(kind.model_class for kind in _KINDS)):
+    task = task_of_model(type(model))
+    if task is None:
         raise TypeError(
-            f"{type(model).__name__} is no model of {PACKAGE}; load one with "
-            "AutoModelForNegationScope, AutoModelForAbstractCloze or AutoModelForQuestionAnswering and their "
-            "from_pretrained(...), without trust_remote_code"
+            f"{type(model).__name__} is no model of {PACKAGE}; load one with AutoModelForNegationScope, "
+            "AutoModelForAbstractCloze or AutoModelForQuestionAnswering and from_pretrained(...), without "
+            "trust_remote_code"
         )
-    _refuse_foreign_code(model)
-    return model, tokenizer
-
-
-def _refuse_foreign_code(model: PreTrainedModel) -> None:
-    """Raise a ValueError if the model needs classes that other packages define."""
     classes: list[type] = [type(model), type(model.config)]
-    variant = getattr(model.config, "attention_variant", getattr(model.config, "attention", None))
-    if variant in VARIANTS and not getattr(model.config, "is_baseline", False):
-        classes += VARIANTS[variant]
-    foreign = [
-        f"{cls.__module__}.{cls.__qualname__}" for cls in classes if not cls.__module__.startswith(f"{PACKAGE}.")
-    ]
+    attention = getattr(model.config, "attention_variant", getattr(model.config, "attention", None))
+    if attention in ATTENTIONS and not getattr(model.config, "is_baseline", False):
+        classes.append(ATTENTIONS[attention])
+    foreign = [f"{cls.__module__}.{cls.__qualname__}" for cls in classes if not _is_own(cls)]
     if foreign:
         raise ValueError(
             f"only the code of {PACKAGE} itself can be saved beside a model, but this one also needs "
             f"{', '.join(foreign)}; use save_pretrained(...), and import your code before loading"
         )
+    return model, tokenizer, task
 
 
-def _save_plain(model: PreTrainedModel, tokenizer: Any, folder: Path) -> Path:
-    """Save weights, config, tokenizer and, from the folder that the model was loaded from, its model card."""
+def _save(model: PreTrainedModel, tokenizer: Any, folder: Path) -> Path:
+    """Save weights, config, tokenizer and the model card from the folder that the model was loaded from."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; name a folder to save the model in")
     model.save_pretrained(folder)
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
-    card = Path(model.name_or_path or folder) / _CARD
-    if card.is_file() and card.resolve() != (folder / _CARD).resolve():
-        shutil.copyfile(card, folder / _CARD)
+    card = Path(model.name_or_path or folder) / "README.md"
+    if card.is_file() and card.resolve().parent != folder.resolve():
+        shutil.copy(card, folder)
     return folder
 
 
+def _is_own(cls: type) -> bool:
+    return cls.__module__.startswith(f"{PACKAGE}.")
+
+
 def _reference(cls: type) -> str:
-    """How a config names a class that lies beside it."""
+    """The name of a class in `auto_map`: that of its file, and its own."""
     return f"{flat_name(cls.__module__)}.{cls.__name__}"
+
+
+def _update(path: Path, **entries: Any) -> None:
+    write_json(read_json(path) | entries, path)

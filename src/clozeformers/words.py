@@ -1,11 +1,11 @@
-"""Words of raw text, each with its place in it."""
+"""Split raw text into words and sentences, by character spans."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Penn Treebank's treatment of negated verbs: "isn't" is "is" + "n't", "cannot" is "can" + "not".
 _WORD = re.compile(
@@ -16,7 +16,7 @@ _WORD = re.compile(
   | (?: \w \. ){2,}                                     # U.S.
   | ['’] (?: s|re|ve|ll|d|m ) (?!\w)                   # Holmes|'s
   | \w+ (?: [-‐‑] \w+ )* (?: ['’] (?! (?:s|re|ve|ll|d|m)(?!\w) ) \w+ )?   # well-known  o'clock
-  | [^\w\s]                                             # any other sign stands alone
+  | [^\w\s]                                             # any other character alone
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -31,14 +31,7 @@ class Word(NamedTuple):
 
 
 def split_words(text: str) -> list[Word]:
-    """Split raw text into words and signs.
-
-    Args:
-        text: any string; white space of any kind separates and is never part of a word.
-
-    Returns:
-        The words in order. Their spans do not overlap and leave out nothing but white space.
-    """
+    """Split raw text into words and punctuation marks, in order; their spans leave out nothing but white space."""
     words: list[Word] = []
     for match in _WORD.finditer(text):
         groups = [name for name in ("verb", "negation", "can", "not") if match[name] is not None]
@@ -47,7 +40,7 @@ def split_words(text: str) -> list[Word]:
     return words
 
 
-# A stop after one of these, or after a single letter, ends no sentence.
+# A full stop after one of these, or after a single letter, does not end a sentence.
 _ABBREVIATIONS = frozenset(
     [
         *("mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "inc", "ltd"),
@@ -60,15 +53,15 @@ _CLOSING = frozenset("\"'”’)]»")
 def sentence_ends(text: str, words: Sequence[Word]) -> list[int]:
     """Find where sentences end.
 
-    A sentence ends after a stop, question or exclamation mark, with the quotes and brackets that close behind it, if
-    white space follows and then anything but a lower-case letter; and at an empty line.
+    A sentence ends after a full stop, question or exclamation mark and the closing quotes and brackets behind it, if
+    white space and anything but a lower-case letter follow; and at an empty line.
 
     Args:
         text: the text.
-        words: its words, as `split_words` gives them.
+        words: its words, as `split_words` returns them.
 
     Returns:
-        For each sentence, the number of the word after its last; the last entry is the number of words.
+        For each sentence, the index of the word after its last; the last entry is the number of words.
     """
     ends = []
     for number, (word, following) in enumerate(pairwise(words)):
@@ -86,3 +79,12 @@ def _closes_sentence(words: Sequence[Word], number: int) -> bool:
         return mark in ("?", "!", ".")
     before = words[number - 1].text
     return before.lower() not in _ABBREVIATIONS and not (len(before) == 1 and before.isalpha() and before != "I")
+
+
+def require_fast(tokenizer: Any) -> None:
+    """Raise a ValueError unless the tokenizer can say which word a piece belongs to."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ValueError(
+            f"{type(tokenizer).__name__} cannot align word pieces with words; load a fast tokenizer with "
+            "AutoTokenizer.from_pretrained(...)"
+        )

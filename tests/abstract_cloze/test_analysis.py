@@ -1,47 +1,27 @@
-"""Records, tables, report and files of abstract cloze; steps in WordNet; curves of several seeds."""
+"""Records, tables and files of the error analysis of abstract cloze; steps in WordNet."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from transformers import TrainerState
 
-from clozeformers.abstract_cloze.analysis import ARTICLE_LENGTHS, STEP_RANGES, length_range, step_range
-from clozeformers.abstract_cloze.part_of_speech import get_tagger
+from clozeformers.abstract_cloze.analysis import STEPS, WordNetSteps, analyze, analyze_files, is_data_file
 from clozeformers.abstract_cloze.recam import load_recam
-from clozeformers.abstract_cloze.wordnet import OptionReader, WordNet, find_wordnet
-from clozeformers.abstract_cloze.wordnet_steps import WordNetSteps
-from clozeformers.analysis import analyse_cloze, analyse_files, training_curves
-from clozeformers.analysis.curves import Point, run_names
-from clozeformers.analysis.report import article_segments, render_report
-from clozeformers.analysis.tables import Table
+from clozeformers.abstract_cloze.wordnet import DefinitionLookup, WordNet
+from clozeformers.analysis.report import Analysis
 from clozeformers.cli import main
 from clozeformers.files import CorpusError
 
+from ..cloze_corpora import real_file
 from ..wordnet_files import SATELLITE, write_wordnet
 
-PNG = b"\x89PNG\r\n\x1a\n"
-ENTRIES = {
-    "thing": {"noun": ["anything"]},
-    "animal": {"noun": ["a living thing"]},
-    "dog": {"noun": ["it barks"]},
-    "puppy": {"noun": ["a young dog"]},
-    "cat": {"noun": ["it meows"]},
-    "price": {"noun": ["what it costs"]},
-    "hot": {"adjective": ["of high temperature"]},
-    "warm": {SATELLITE: ["rather hot"]},
-    "scalding": {SATELLITE: ["too hot to touch"]},
-    "run": {"noun": ["a race"], "verb": ["move fast"]},
-}
+NOUNS = ("thing", "animal", "dog", "puppy", "cat", "price")
+HOT = {"hot": {"adjective": ["warm"]}, "warm": {SATELLITE: ["rather hot"]}, "scalding": {SATELLITE: ["too hot"]}}
+ENTRIES = {noun: {"noun": [f"a {noun}"]} for noun in NOUNS} | HOT
 HYPERNYMS = {"animal": "thing", "dog": "animal", "puppy": "dog", "cat": "animal"}
 
 
@@ -70,345 +50,163 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def option_reader(home: Path, monkeypatch: pytest.MonkeyPatch) -> OptionReader:
+def lookup(home: Path, monkeypatch: pytest.MonkeyPatch) -> DefinitionLookup:
     monkeypatch.setenv("CLOZEFORMERS_HOME", str(home))
-    return OptionReader(find_wordnet(), get_tagger())
+    return DefinitionLookup()
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """The questions and the predictions as files."""
     data, predictions = tmp_path / "dev.jsonl", tmp_path / "predictions_dev.json"
-    data.write_text(recam_lines())
+    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     predictions.write_text(json.dumps(PREDICTIONS))
     return data, predictions
 
 
-def recam_lines() -> str:
-    """The rows in ReCAM's own columns."""
-    lines = []
-    for values in ROWS:
-        options = {f"option_{number}": option for number, option in enumerate(values["options"])}
-        lines.append(json.dumps({key: value for key, value in values.items() if key != "options"} | options) + "\n")
-    return "".join(lines)
+def table(analysis: Analysis, name: str) -> Any:
+    (frame,) = (table.frame for table in analysis.tables if table.name == name)
+    return frame
 
 
-def table(analysis: Any, name: str) -> Table:
-    (found,) = (table for table in analysis.tables if table.name == name)
-    return found
+def column(analysis: Analysis, name: str) -> list[Any]:
+    return [record.values[name] for record in analysis.records]
 
 
-# -------------------------------------------------------------------------------------------------------------- records
-
-
-def test_labelled_questions_are_scored() -> None:
-    analysis = analyse_cloze(ROWS, PREDICTIONS, PROBABILITIES)
-    assert [record.outcome for record in analysis.records] == ["right", "wrong", "wrong", "wrong"]
-    assert (analysis.accuracy, analysis.missing, analysis.unlabelled) == (25.0, 1, 1)
-    assert analysis.records[0].probabilities == (0.8, 0.15, 0.05)
-    assert [record.in_article for record in analysis.records[:3]] == [
-        (True, False, False),
-        (True, True, False),
-        (False, True),  # "category" is another word
-    ]
-    markdown = analysis.to_markdown()
-    assert (
-        "4 questions: accuracy 25.00 (percent). Without reading: any option: 37.50; longest option: 25.00." in markdown
+def test_labeled_questions_are_scored() -> None:
+    analysis = analyze(ROWS, PREDICTIONS, PROBABILITIES)
+    assert column(analysis, "outcome") == ["right", "wrong", "wrong", "wrong"]
+    assert [analysis.scores[name] for name in ("accuracy", "missing", "unlabeled")] == [25.0, 1, 1]
+    assert column(analysis, "probabilities") == [[0.8, 0.15, 0.05], [0.3, 0.2, 0.5], None, None]
+    # Options are found in any case and as whole words: "category" is another word than "cat".
+    assert [record.gold for record in analysis.records] == [[(4, 7)], [(22, 25)], [], []]
+    assert [record.predicted for record in analysis.records] == [[(4, 7)], [], [(4, 9)], []]
+    assert analysis.summary == (
+        "4 questions: accuracy 25.00 (percent). Baselines: any option: 37.50; longest option: 25.00. 1 of them have no "
+        "prediction and count as wrong. 1 more questions have no label and are left out."
     )
-    assert "1 of them have no prediction and count as wrong." in markdown
-    assert "1 more questions have no label" in markdown
 
 
-def test_several_longest_options_count_in_part() -> None:
-    analysis = analyse_cloze([row(0, "a", "dog", "cat"), row(1, "a", "dogs", "cats", "cow", "hens", label=3)], {})
-    assert analysis.baselines == {"any option": pytest.approx(37.5), "longest option": pytest.approx(250 / 6)}
+def test_several_longest_options_share_a_point() -> None:
+    analysis = analyze([row(0, "a", "dog", "cat"), row(1, "a", "dogs", "cats", "cow", "hens", label=3)], {})
+    assert analysis.scores["baselines"] == pytest.approx({"any option": 37.5, "longest option": 250 / 6})
 
 
 def test_tables_without_wordnet() -> None:
-    analysis = analyse_cloze(ROWS, PREDICTIONS)
+    analysis = analyze(ROWS, PREDICTIONS, remark="WordNet was <not> there.")
     assert [table.name for table in analysis.tables] == ["options in the article", "article length in words"]
-    assert table(analysis, "options in the article").rows == (
-        ("the right one only", 1, 25.0, 100.0),
-        ("right and wrong ones", 1, 25.0, 0.0),
-        ("wrong ones only", 1, 25.0, 0.0),
-        ("none", 1, 25.0, 0.0),
-    )
-    assert table(analysis, "article length in words").column("questions") == [3, 1]
+    assert list(table(analysis, "options in the article").itertuples(name=None)) == [
+        ("the right one only", 1, 25, 100),
+        ("right and wrong ones", 1, 25, 0),
+        ("wrong ones only", 1, 25, 0),
+        ("none", 1, 25, 0),
+        ("all", 4, 100, 25),
+    ]
+    assert table(analysis, "article length in words")["questions"].to_dict() == {"up to 100": 3, "101–200": 1, "all": 4}
+    text = analysis.to_html()
+    assert "Part of speech <select" not in text
+    assert "WordNet was &lt;not&gt; there." in text
 
 
-def test_tables_with_wordnet(option_reader: OptionReader) -> None:
-    analysis = analyse_cloze(ROWS, PREDICTIONS, option_reader=option_reader)
-    notes = [record.notes for record in analysis.records]
-    assert [note.steps for note in notes if note] == [(0, 2, None), (0, 2, 1), (0, None), (None, None, None)]
-    assert table(analysis, "part of speech").rows == (
-        ("noun", 3, 75.0, pytest.approx(100 / 3)),
-        ("not in WordNet", 1, 25.0, 0.0),
-    )
+def test_tables_with_wordnet(lookup: DefinitionLookup) -> None:
+    analysis = analyze(ROWS, PREDICTIONS, lookup=lookup)
+    assert column(analysis, "steps") == [[0, 2, None], [0, 2, 1], [0, None], [None, None, None]]
+    assert column(analysis, "part_of_speech") == ["noun", "noun", "noun", "not in WordNet"]
+    parts = table(analysis, "part of speech")
+    assert list(parts["accuracy"]) == [pytest.approx(100 / 3), 0, 25]
     closest = table(analysis, "WordNet steps to the closest wrong option")
-    assert closest.rows == (("1", 1, 25.0, 0.0), ("2", 1, 25.0, 100.0), ("not connected", 2, 50.0, 0.0))
+    assert closest["questions"].to_dict() == {"1": 1, "2": 1, "not connected": 2, "all": 4}
     spread = table(analysis, "distribution of WordNet steps from the right option")
-    assert spread.column("steps") == list(STEP_RANGES)
-    assert spread.column("wrong options") == [0, 1, 2, 0, 0, 0, 4]
-    assert spread.column("chosen wrong options") == [0, 1, 0, 0, 0, 0, 1]
-
-
-def test_json(option_reader: OptionReader) -> None:
-    values = json.loads(analyse_cloze(ROWS, PREDICTIONS, PROBABILITIES, option_reader).to_json())
-    assert (values["questions"], values["accuracy"], len(values["tables"])) == (4, 25.0, 5)
-    first, last = values["records"][0], values["records"][3]
-    assert (first["prediction"], first["is_right"], first["steps"]) == (0, True, [0, 2, None])
-    assert (last["prediction"], last["probabilities"], last["part_of_speech"]) == (None, None, "not in WordNet")
-
-
-@given(st.integers(0, 2000))
-def test_ranges(number: int) -> None:
-    bounds = [int(value) for value in re.findall(r"\d+", length_range(number))]
-    assert length_range(number) in ARTICLE_LENGTHS
-    assert number <= bounds[-1] if len(bounds) > 1 or number <= 100 else number > bounds[0]
-    assert step_range(number) in STEP_RANGES[:-1]
-
-
-def test_step_ranges() -> None:
-    shown = [step_range(steps) for steps in (0, 1, 2, 3, 4, 5, 8, 9, None)]
-    assert shown == ["0 (synonyms)", "1", "2", "3–4", "3–4", "5–8", "5–8", "9 or more", "not connected"]
+    assert list(spread.index) == list(STEPS.values())
+    assert list(spread["wrong options"]) == [0, 1, 2, 0, 0, 0, 4]
+    assert list(spread["chosen wrong options"]) == [0, 1, 0, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
     ("rows", "predictions", "probabilities", "message"),
     [
-        ([], {}, {}, "no labelled questions"),
-        (ROWS[4:], {}, {}, "no labelled questions"),
-        ([{"id": "q0", "article": ""}], {}, {}, r"rows\[0\] has no 'question'; a row has id, article"),
-        ([ROWS[0], ROWS[0]], {}, {}, r"'q0' stands twice, again in rows\[1\]"),
-        (ROWS, {"q9": 0}, {}, r"predictions for 1 question \('q9'\) that the rows do not have"),
-        (ROWS, {"q0": 3}, {}, "prediction for 'q0' is 3; it must be an option's number, 0 to 2"),
-        (ROWS, {"q0": -1}, {}, "0 to 2"),
-        (ROWS, {"q0": "dog"}, {}, "prediction for 'q0' is 'dog'"),
+        ([], {}, {}, "no question has a label"),
+        (ROWS, {"q9": 0}, {}, r"predictions for 1 question \('q9'\), which the data does not have"),
+        (ROWS, {"q0": 3}, {}, "prediction for 'q0' is 3; it must be the number of an option, 0 to 2"),
         (ROWS, {"q0": True}, {}, "prediction for 'q0' is True"),
-        (ROWS, {}, {"q2": [0.1, 0.2, 0.7]}, "the probabilities of 'q2' are .* they must be"),
+        (ROWS, {"q2": 0}, {"q2": 0.5}, "the probabilities of 'q2' are 0.5; they must be 2 numbers"),
     ],
 )
-def test_what_cannot_be_analysed(rows: Any, predictions: Any, probabilities: Any, message: str) -> None:
+def test_files_that_do_not_belong_together(rows: Any, predictions: Any, probabilities: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        analyse_cloze(rows, predictions, probabilities)
+        analyze(rows, predictions, probabilities)
 
 
-# ---------------------------------------------------------------------------------------------------------------- steps
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        ("dog", "dog", 0),
-        ("Dogs", "dog", 0),
-        ("puppy", "dog", 1),
-        ("puppy", "thing", 3),
-        ("puppy", "cat", 3),
-        ("dog", "price", None),
-        ("warm", "hot", 1),
-        ("warm", "scalding", 2),
-        ("warm", "dog", None),
-        ("run", "dog", None),
-        ("unheardof", "dog", None),
-        ("unheardof", "unheardof", None),
-        ("", "dog", None),
-    ],
-)
-def test_steps(first: str, second: str, expected: int | None, home: Path) -> None:
+def test_steps(home: Path) -> None:
     steps = WordNetSteps(WordNet(home / "corpora" / "wordnet"))
-    assert steps.between(first, second) == steps.between(second, first) == expected
+    expected = {("Dogs", "dog"): 0, ("puppy", "dog"): 1, ("warm", "hot"): 1, ("warm", "scalding"): 2}
+    expected |= {("puppy", "cat"): 3, ("dog", "price"): None, ("warm", "dog"): None, ("unheardof", "dog"): None}
+    for (first, second), count in expected.items():
+        assert steps.between(first, second) == steps.between(second, first) == count
 
 
 def test_steps_between_nouns_are_those_of_path_similarity(home: Path) -> None:
     wordnet = WordNet(home / "corpora" / "wordnet")
     steps = WordNetSteps(wordnet)
-    nouns = [word for word, parts in ENTRIES.items() if list(parts) == ["noun"] and word != "price"]
-    for first in nouns:
-        for second in nouns:
-            one, other = wordnet.reader.synset(f"{first}.n.01"), wordnet.reader.synset(f"{second}.n.01")
-            assert 1 / (1 + steps.between(first, second)) == pytest.approx(one.path_similarity(other))
+    for first, second in product(NOUNS[:-1], NOUNS[:-1]):
+        one, other = wordnet.reader.synset(f"{first}.n.01"), wordnet.reader.synset(f"{second}.n.01")
+        assert 1 / (1 + steps.between(first, second)) == pytest.approx(one.path_similarity(other))
 
 
-def test_steps_over_a_damaged_entry(home: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "wordnet"
-    shutil.copytree(home / "corpora" / "wordnet", folder)
-    path = folder / "data.noun"
-    path.write_text(path.read_text().replace("dog 0 001 @ ", "dog 0 001 @ x"))
-    with pytest.raises(CorpusError, match="the entry of 'dog' cannot be read: it is damaged"):
-        WordNetSteps(WordNet(folder)).between("dog", "cat")
-
-
-# --------------------------------------------------------------------------------------------------------------- report
-
-
-def test_the_report_shows_every_question_worst_first(option_reader: OptionReader) -> None:
-    text = render_report(analyse_cloze(ROWS, PREDICTIONS, PROBABILITIES, option_reader))
-    assert re.findall(r'data-outcome="(\w+)"', text) == ["wrong"] * 3 + ["right"]
-    assert re.findall(r'data-part="([\w ]+)"', text).count("noun") == 3
-    for shown in (
-        '<mark class="gold predicted">dog</mark>',
-        '<mark class="gold">dog</mark>',
-        '<mark class="predicted">price</mark>',
-        "80.0 %",
-        "2 WordNet steps away",
-        "no prediction",
-        "1 more questions have no label",
-        "Part of speech <select",
-    ):
-        assert shown in text, shown
-    without = render_report(analyse_cloze(ROWS, PREDICTIONS, remarks=["WordNet was <not> there."]))
-    assert "Part of speech <select" not in without
-    assert "WordNet was &lt;not&gt; there." in without
-
-
-def test_hostile_texts_stay_texts() -> None:
-    evil = "<script>alert(1)</script> {{ 7 * 7 }} </li>"
-    rows = [row(0, evil, evil, f"x{evil}") | {"id": evil, "question": f"{evil} @placeholder"}]
-    text = render_report(analyse_cloze(rows, {evil: 0}))
-    assert text.count("<script>") == 1
-    assert "{{" in text
-    assert "49" not in text
-    assert text.count("</li>") == 3  # the question, and its two options
-
-
-@given(st.text("dog cat.", max_size=40), st.integers(0, 1), st.integers(0, 1))
-def test_segments_are_the_article_cut_in_pieces(article: str, label: int, prediction: int) -> None:
-    (record,) = analyse_cloze([row(0, article, "dog", "cat", label=label)], {"q0": prediction}).records
-    pieces = list(article_segments(record))
-    assert "".join(piece.text for piece in pieces) == article
-    for word, is_marked in (("dog", 0), ("cat", 1)):
-        marked = [piece for piece in pieces if piece.text == word and (piece.is_gold or piece.is_predicted)]
-        assert len(marked) == (len(re.findall(rf"\b{word}\b", article)) if is_marked in (label, prediction) else 0)
-
-
-# ---------------------------------------------------------------------------------------------------------------- files
-
-
-def test_all_files_are_written(
-    files: tuple[Path, Path], tmp_path: Path, option_reader: OptionReader, capsys: pytest.CaptureFixture[str]
+def test_the_command_writes_files(
+    files: tuple[Path, Path], tmp_path: Path, lookup: DefinitionLookup, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
     (tmp_path / "probabilities_dev.json").write_text(json.dumps(PROBABILITIES))
-    assert main(["analyse", *map(str, files), str(tmp_path / "out")]) == 0
+    assert main(["analyze", *map(str, files), str(tmp_path / "out")]) == 0
     assert "4 questions: accuracy 25.00" in capsys.readouterr().out
     values = json.loads((tmp_path / "out" / "analysis.json").read_text())
     assert values["records"][0]["probabilities"] == [0.8, 0.15, 0.05]
-    assert "WordNet steps away" in (tmp_path / "out" / "report.html").read_text()
-    charts = {path.stem: path.read_bytes() for path in (tmp_path / "out").glob("*.png")}
-    assert len(charts) == 5
-    assert all(chart.startswith(PNG) for chart in charts.values())
+    assert len(list((tmp_path / "out").glob("*.png"))) == 5
+    text = (tmp_path / "out" / "report.html").read_text()
+    marks = [f'<mark class="{kind}' for kind in ('gold predicted">dog', 'gold">dog', 'predicted">price')]
+    for shown in (*marks, "80.0 %", "2 WordNet steps away", "no prediction", "Part of speech <select"):
+        assert shown in text, shown
 
 
-def test_without_wordnet_its_tables_are_left_out_with_a_sentence(
+def test_without_wordnet_its_tables_are_left_out(
     files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("matplotlib")
-    monkeypatch.setattr("clozeformers.abstract_cloze.wordnet_install.dictionary_places", list)
-    analysis = analyse_files(*files, tmp_path / "out")
+    monkeypatch.setattr("clozeformers.abstract_cloze.analysis.write_analysis", lambda *_: None)
+    monkeypatch.setattr("clozeformers.abstract_cloze.wordnet.dictionary_places", list)
+    analysis = analyze_files(*files, tmp_path / "out")
     assert len(analysis.tables) == 2
-    text = (tmp_path / "out" / "analysis.md").read_text()
-    assert "are left out, for WordNet could not be read: " in text
-    assert "wordnet install" in text
+    assert "There are no tables by part of speech and by closeness in WordNet: " in analysis.summary
+    assert "install" in analysis.summary
 
 
-def test_without_nltk_its_tables_are_left_out(
-    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("matplotlib")
-    monkeypatch.setattr("clozeformers.abstract_cloze.wordnet.get_tagger", get_tagger)
-    monkeypatch.setitem(sys.modules, "textblob.taggers", None)
-    get_tagger.cache_clear()
-    assert len(analyse_files(*files, tmp_path / "out").tables) == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("predictions_dev.json", "{", "predictions_dev.json is no JSON file"),
-        ("predictions_dev.json", "[]", "must hold an object, question id -> option number"),
-        ("probabilities_dev.json", "[]", "must hold an object, question id -> probabilities"),
-        ("dev.jsonl", recam_lines() + "{\n", "dev.jsonl.*6"),
-    ],
-)
-def test_damaged_files(name: str, text: str, message: str, files: tuple[Path, Path], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    (tmp_path / name).write_text(text)
-    with pytest.raises(ValueError, match=message):
-        analyse_files(*files, tmp_path / "out")
+def test_damaged_files(files: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "probabilities_dev.json").write_text("[]")
+    with pytest.raises(CorpusError, match=r"probabilities_dev\.json, line 1: .*the report shows no probabilities"):
+        analyze_files(*files, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-# --------------------------------------------------------------------------------------------------------------- curves
-
-
-def write_run(folder: Path, scores: dict[int, float]) -> Path:
-    """A run whose accuracy was measured at these steps."""
-    log = [
-        {"eval_accuracy": score, "loss": 1 - score, "epoch": step / 100, "step": step} for step, score in scores.items()
-    ]
-    folder.mkdir(parents=True)
-    TrainerState(log_history=log).save_to_json(str(folder / "trainer_state.json"))
-    return folder
-
-
-def test_the_curve_of_several_seeds_is_their_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_run(tmp_path / "duma" / "seed-0", {200: 0.5, 400: 0.75, 600: 0.25})
-    write_run(tmp_path / "duma" / "seed-1", {200: 0.75, 400: 1.0})
-    single = write_run(tmp_path / "encoder", {200: 0.5})
-    curves = training_curves({"duma": tmp_path / "duma", "encoder": single}, "eval_accuracy")
-    assert curves.curves["duma"] == (Point(200, 2.0, 0.625), Point(400, 4.0, 0.875))
-    assert curves.losses["duma"][0].value == 0.375
-    assert curves.best("duma") == Point(400, 4.0, 0.875)
-    pytest.importorskip("matplotlib")
-    runs = [str(tmp_path / "duma"), str(single)]
-    assert main(["curves", "eval_accuracy", *runs, "--output", str(tmp_path / "out")]) == 0
-    assert "| duma | 0.8750 | 400 |" in capsys.readouterr().out
-    assert (tmp_path / "out" / "training_curves.png").read_bytes().startswith(PNG)
-
-
-def test_seeds_without_a_step_in_common(tmp_path: Path) -> None:
-    write_run(tmp_path / "seed-0", {200: 0.5})
-    write_run(tmp_path / "seed-1", {300: 0.5})
-    with pytest.raises(ValueError, match="no step in common at which 'eval_accuracy'"):
-        training_curves({"run": tmp_path}, "eval_accuracy")
-
-
-def test_runs_are_told_apart_by_the_folders_above() -> None:
-    places = [Path("runs/duma/seed-0"), Path("runs/encoder/seed-0"), Path("runs/encoder/seed-1")]
-    assert run_names(places) == ["duma/seed-0", "encoder/seed-0", "seed-1"]
-    assert run_names([Path("runs/a")]) == ["a"]
-
-
-# -------------------------------------------------------------------------------------------------------------- corpora
+def test_data_files_are_recognized(tmp_path: Path) -> None:
+    cases = {'\ufeff{"option_0": "a"}': True, '\n{"options": []}': True, '{"data": []}': False, "[": False, "": False}
+    for text, expected in cases.items():
+        (tmp_path / "data").write_text(text, encoding="utf-8")
+        assert is_data_file(tmp_path / "data") is expected
 
 
 @pytest.mark.corpora
-def test_gold_options_as_predictions() -> None:
-    folder = os.environ.get("CLOZEFORMERS_CORPORA")
-    if folder is None:
-        pytest.skip("CLOZEFORMERS_CORPORA does not name a folder that holds recam/")
+def test_gold_options_as_predictions_and_the_numbers_in_the_readme() -> None:
+    rows = load_recam(real_file("recam/Task_1_dev.jsonl"))
     try:
-        reader = OptionReader(find_wordnet(), get_tagger())
-    except (FileNotFoundError, ImportError) as error:
+        lookup = DefinitionLookup()
+    except FileNotFoundError as error:
         pytest.skip(str(error))
-    rows = load_recam(Path(folder, "recam", "Task_1_dev.jsonl"))
-    analysis = analyse_cloze(rows, dict(zip(rows["id"], rows["label"], strict=True)), option_reader=reader)
-    assert (len(analysis.records), analysis.accuracy) == (837, 100)
-    assert sum(table(analysis, "part of speech").column("questions")[:4]) > 0.95 * 837
+    analysis = analyze(rows, dict(zip(rows["id"], rows["label"], strict=True)), lookup=lookup)
+    assert (len(analysis.records), analysis.scores["accuracy"]) == (837, 100)
+    assert column(analysis, "part_of_speech").count("not in WordNet") < 0.05 * 837
     spread = table(analysis, "distribution of WordNet steps from the right option")
-    assert sum(spread.column("wrong options")) == 4 * 837
-    assert sum(spread.column("chosen wrong options")) == 0
-
-
-# ----------------------------------------------------------------------------------------------------------- real data
-
-
-@pytest.mark.corpora
-def test_what_the_readme_says_of_recams_development_questions() -> None:
-    folder = os.environ.get("CLOZEFORMERS_CORPORA")
-    if folder is None:
-        pytest.skip("CLOZEFORMERS_CORPORA does not name a folder that holds recam/")
-    analysis = analyse_cloze(load_recam(Path(folder) / "recam" / "Task_1_dev.jsonl"), {})
-    assert analysis.baselines == {"any option": pytest.approx(20), "longest option": pytest.approx(27, abs=0.005)}
-    where = {row[0]: row[1] for row in table(analysis, "options in the article").rows}
-    assert where == {"wrong ones only": 192, "none": 645}
+    assert spread["wrong options"].sum() == 4 * 837
+    assert spread["chosen wrong options"].sum() == 0
+    assert analysis.scores["baselines"] == pytest.approx({"any option": 20, "longest option": 27}, abs=0.005)
+    where = table(analysis, "options in the article")["questions"]
+    assert where.to_dict() == {"wrong ones only": 192, "none": 645, "all": 837}

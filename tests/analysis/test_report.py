@@ -1,24 +1,23 @@
-"""The HTML report: complete, safe, and the same each time."""
+"""The report of any task: complete, safe, and reproducible; and the files of an analysis."""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pandas import DataFrame
 
-from clozeformers.analysis.report import render_report, sample, segments
-from clozeformers.question_answering.analysis import QuestionRecord, Span, analyse
-
-from ..analysis_questions import NBEST, PREDICTIONS, RIVERS, ROWS, question_row
+from clozeformers.analysis.report import Analysis, Record, check_question_ids, write_analysis
+from clozeformers.analysis.tables import group_table
 
 
 class Page(HTMLParser):
-    """What a browser would make of the page: its elements, and the text of each question's parts."""
-
-    EMPTY = ("meta", "input")
+    """What a browser would make of the page: its elements, and the text of each question."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -26,19 +25,16 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
         self.items: list[str] = []
-        self.marks: list[tuple[str, str]] = []
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += attributes
-        if tag not in self.EMPTY:
+        if tag not in ("meta", "input"):
             self.open.append(tag)
-        if tag == "li" and ("data-word" in dict(attributes)):
+        if tag == "li":
             self.items.append("")
-        if tag == "mark" and self.items:
-            self.marks.append((dict(attributes)["class"] or "", ""))
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -46,95 +42,119 @@ class Page(HTMLParser):
     def handle_data(self, text: str) -> None:
         if self.items:
             self.items[-1] += text
-        if self.open and self.open[-1] == "mark" and self.marks:
-            self.marks[-1] = (self.marks[-1][0], self.marks[-1][1] + text)
+
+    @property
+    def outcomes(self) -> list[str | None]:
+        return [value for name, value in self.attributes if name == "data-outcome"]
 
 
-def record(context: str, gold: tuple[Span, ...], predicted: Span | None) -> QuestionRecord:
-    """A question of which only the spans matter."""
-    return QuestionRecord(
-        "q", "", "", context, (), gold, None, predicted, None, "what", False, 0, "no answer", exact_match=0, f1=0
-    )
+def record(number, outcome="right", text="The Rhine flows.", gold=(), predicted=()):
+    quality = {"right": 1.0, "partly": 0.5, "wrong": 0.0}[outcome]
+    values = {"outcome": outcome, "score": quality}
+    return Record(f"q{number}", f"Question {number}?", text, gold, predicted, (quality,), values, {"answer": text})
 
 
-def test_every_question_is_there_worst_first():
-    page = Page(render_report(analyse(ROWS, PREDICTIONS, NBEST)))
+@pytest.fixture(scope="module")
+def analyze(tmp_path_factory):
+    template = tmp_path_factory.mktemp("templates") / "toy.html"
+    template.write_text('{% extends "report.html" %}{% block answers %}{{ record.details.answer }}{% endblock %}')
+
+    def analyze(*records):
+        table = group_table(DataFrame([record.values for record in records]), "outcome", ["score"])
+        filters = {"outcome": ("right", "partly", "wrong")}
+        return Analysis("A summary.", {"questions": len(records)}, records, [table], template, filters)
+
+    return analyze
+
+
+def test_every_question_is_there_worst_first(analyze):
+    page = Page(analyze(record(0), record(1, "wrong"), record(2, "partly")).to_html())
     assert not page.open
-    assert len(page.items) == len(ROWS)
-    outcomes = [value for name, value in page.attributes if name == "data-outcome"]
-    assert outcomes == ["wrong"] * 3 + ["partly"] + ["right"] * 2
-    partly = page.items[3]
-    for shown in ("To where does it flow?", RIVERS, "flows to the North Sea", "Rivers", "EM 0", "F1 0.67", "60.7 %"):
-        assert shown in partly
-    assert any("By whom" in item and "no answer" in item and "77.9 %" in item for item in page.items)
-    assert any("Which sea" in item and "no prediction" in item for item in page.items)
+    assert page.outcomes == ["wrong", "partly", "right"]
+    assert all(text in page.items[0] for text in ("wrong", "Question 1?", "The Rhine flows.", "id q1"))
+    text = analyze(record(0, gold=[(4, 9)], predicted=[(0, 9)])).to_html()
+    assert '<mark class="predicted">The </mark><mark class="gold predicted">Rhine</mark> flows.' in text
 
 
-def test_marks():
-    row = question_row(0, "Where does it flow?", "to the North Sea")
-    page = Page(render_report(analyse([row], {"q0": "flows to the North"})))
-    assert page.marks == [("predicted", "flows "), ("gold predicted", "to the North"), ("gold", " Sea")]
+@given(st.text(min_size=1, max_size=30), st.data())
+def test_segments_are_the_text_in_pieces(text, data):
+    positions = st.integers(0, len(text))
+    spans = st.lists(st.tuples(positions, positions).map(lambda pair: tuple(sorted(pair))), max_size=4)
+    gold, predicted = data.draw(spans), data.draw(spans)
+    segments = record(0, text=text, gold=gold, predicted=predicted).segments
+    assert "".join(piece for piece, _ in segments) == text
+    marked = [classes.split() for piece, classes in segments for _ in piece]
+    for position, classes in enumerate(marked):
+        for name, own in (("gold", gold), ("predicted", predicted)):
+            assert (name in classes) == any(start <= position < end for start, end in own)
 
 
-def test_a_prediction_that_is_not_in_the_context_is_told():
-    assert "not in the context" in render_report(analyse(ROWS[:1], {"q0": "rhine"}))
-    assert "not in the context" not in render_report(analyse(ROWS[:1], {"q0": "Rhine"}))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["<script>alert(1)</script>", "</li><img src=x onerror=a>", "& \"'", "{{ 7 * 7 }}", "</mark>"]))
+def test_hostile_texts_stay_texts(analyze, evil):
+    page = Page(
+        analyze(
+            Record(evil, evil, evil, [(1, 3)], [], (0,), {"outcome": evil, "score": 0.0}, {"answer": evil})
+        ).to_html()
+    )
+    assert (page.tags.count("script"), page.tags.count("img"), len(page.items)) == (1, 0, 1)
+    assert not page.open
+    assert page.items[0].count(evil) == 5  # outcome, question, text, answer, id
 
 
-def test_hostile_texts_stay_texts():
-    evil = "<script>alert(1)</script> & \"'></li><img src=x onerror=alert(2)> {{ 7 * 7 }}"
-    row = question_row(0, f"What is {evil}?", "<script>", context=evil, title=evil) | {"id": f"q{evil}"}
-    plain = Page(render_report(analyse([question_row(0, "What is it?", "Rhine")], {"q0": "Rhine"})))
-    for prediction in ("<script>alert", f"</script>{evil}"):
-        page = Page(render_report(analyse([row], {row["id"]: prediction})))
-        assert (page.tags.count("script"), page.tags.count("img"), len(page.items)) == (1, 0, 1)
-        assert not page.open
-        assert page.items[0].count(evil) >= 4
-        assert {name for name, _ in page.attributes} <= {name for name, _ in plain.attributes}
-
-
-def test_the_page_needs_nothing_from_elsewhere():
-    text = render_report(analyse(ROWS, PREDICTIONS))
+def test_the_page_needs_nothing_from_elsewhere(analyze):
+    text = analyze(record(0), record(1)).to_html()
     page = Page(text)
     assert not {"src", "href"} & {name for name, _ in page.attributes}
     assert not re.search(r"https?:|url\(|@import", text)
     assert "default-src 'none'" in text
     # Without JavaScript the filters stay hidden and everything else is there.
     assert '<form id="filters" hidden>' in text
-    assert page.tags.count("details") == page.tags.count("summary") == len(ROWS) + 1
+    assert page.tags.count("details") == page.tags.count("summary") == 2 + 1
 
 
-def test_a_sample_is_told_and_always_the_same():
-    rows = [question_row(number, f"What is {number}?", "Rhine") for number in range(40)]
-    predictions = {row["id"]: "Rhine" if number % 2 else "sea" for number, row in enumerate(rows)}
-    analysis = analyse(rows, predictions)
-    text = render_report(analysis, limit=10)
-    assert text == render_report(analyse(rows, predictions), limit=10)
+def test_a_sample_is_always_the_same(analyze):
+    records = [record(number, "right" if number % 2 else "wrong") for number in range(40)]
+    text = analyze(*records).to_html(limit=10)
     page = Page(text)
-    assert len(page.items) == 10
-    assert "Shown: 10 of 40 questions" in text
-    outcomes = [value for name, value in page.attributes if name == "data-outcome"]
-    assert outcomes == sorted(outcomes, reverse=True)
-    assert set(outcomes) == {"wrong", "right"}
-    assert sample(analysis.records[::-1], 10) == sample(analysis.records, 10)
-    assert len(Page(render_report(analysis, limit=None)).items) == 40
-    assert "Shown: all questions" in render_report(analysis, limit=40)
+    assert "random sample of 10 of 40 questions" in text
+    assert sorted(page.outcomes, reverse=True) == page.outcomes
+    assert set(page.outcomes) == {"wrong", "right"}
+    reverse = Page(analyze(*records[::-1]).to_html(limit=10))
+    assert sorted(reverse.items) == sorted(page.items)
+    assert len(Page(analyze(*records).to_html(limit=None)).items) == 40
 
 
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_that_shows_nothing(limit):
-    with pytest.raises(ValueError, match=f"limit is {limit}; it must be 1 or more"):
-        render_report(analyse(ROWS, PREDICTIONS), limit=limit)
+def test_a_wrong_limit_writes_nothing(analyze, tmp_path):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(ValueError, match="limit is 0; it must be at least 1"):
+        write_analysis(analyze(record(0)), tmp_path / "out", limit=0)
+    assert not (tmp_path / "out").exists()
 
 
-@given(st.text(min_size=1, max_size=30), st.data())
-def test_segments_are_the_context_cut_in_pieces(context, data):
-    places = st.integers(0, len(context))
-    spans = st.tuples(places, places).map(lambda pair: Span(*sorted(pair)))
-    gold, predicted = data.draw(st.lists(spans, max_size=4)), data.draw(st.none() | spans)
-    pieces = list(segments(record(context, tuple(gold), predicted)))
-    assert "".join(piece.text for piece in pieces) == context
-    marked = [(piece.is_gold, piece.is_predicted) for piece in pieces for _ in piece.text]
-    for place, pair in enumerate(marked):
-        is_gold = any(place in range(*span) for span in gold)
-        assert pair == (is_gold, predicted is not None and place in range(*predicted))
+def test_files(analyze, tmp_path):
+    pytest.importorskip("matplotlib")
+    analysis = analyze(record(0), record(1, "wrong", "half \ud83d"))
+    write_analysis(analysis, tmp_path / "new" / "out")
+    files = {path.name: path.read_bytes() for path in (tmp_path / "new" / "out").iterdir()}
+    assert files.keys() == {"analysis.md", "analysis.json", "report.html", "outcome.png"}
+    assert files["outcome.png"].startswith(b"\x89PNG\r\n\x1a\n")
+    assert files["analysis.md"].decode() == analysis.to_markdown()
+    assert "A summary.\n\n## Outcome\n\n| outcome |" in analysis.to_markdown()
+    values = json.loads(files["analysis.json"])
+    assert (values["questions"], values["tables"][0]["name"]) == (2, "outcome")
+    assert values["records"][1] == {"id": "q1", "outcome": "wrong", "score": 0.0}
+    assert "half ?" in files["report.html"].decode()
+
+
+def test_without_matplotlib_nothing_is_written(analyze, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        write_analysis(analyze(record(0)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_predictions_for_unknown_questions():
+    check_question_ids(["q0"], ["q0", "q1"])
+    with pytest.raises(ValueError, match=r"for 7 questions \('x0', .*'x4', \.\.\.\), which the data does not have"):
+        check_question_ids([f"x{number}" for number in range(7)], ["q0"])

@@ -1,61 +1,29 @@
-"""The scores of SQuAD 1.1 and 2.0, against a second computation that shares nothing with the first."""
+"""The scores of SQuAD 1.1 and 2.0, compared with an independent computation."""
 
 from __future__ import annotations
 
 import itertools
 import logging
 import random
+import sys
 from collections.abc import Mapping, Sequence
 
+import evaluate
 import pytest
 
-from clozeformers.metrics import Squad
-from clozeformers.metrics.squad import exact_match, normalize_answer, question_scores, squad_scores, token_f1
+from clozeformers.metrics import Squad, squad
+from clozeformers.metrics.squad import exact_match, normalize_answer, squad_scores, token_f1
 
 PUNCTUATION = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-PARTS = [
-    *(
-        "a",
-        "an",
-        "the",
-        "A",
-        "An",
-        "THE",
-        "an's",
-        "the-",
-        "_the_",
-        "a.",
-        "(an)",
-        "ana",
-        "then",
-        "theorem",
-        "áthe",
-        "a\u0301",
-    ),
-    *(
-        "Rhine",
-        "rhine",
-        "river",
-        "42",
-        "1,000",
-        "$5",
-        "7th",
-        "O'Neill",
-        "U.S.",
-        "naïve",
-        "NAÏVE",
-        "Ärger",
-        "ß",
-        "İ",
-        "ﬁ",
-    ),
-    *("北京", "the北京", "the 北京", "—", "–", "“the”", "’s", "…", "٣", "²", "🙂", "a🙂the"),
-    *(" ", "  ", "\t", "\n", "\u00a0", "\u2009", "\u3000", "\x1f", "\u200b", "-", "...", "", ""),
-]
+WORDS = (
+    "a an the A An THE an's the- _the_ a. (an) ana then theorem áthe a\u0301 Rhine rhine river 42 1,000 $5 7th O'Neill "
+    "U.S. naïve NAÏVE Ärger ß İ ﬁ 北京 the北京 — – “the” ’s … ٣ ² 🙂 a🙂the \u200b - ..."
+)
+PARTS = [*WORDS.split(" "), "the 北京", " ", "  ", "\t", "\n", "\u00a0", "\u2009", "\u3000", "\x1f", "", ""]
 
 
 def oracle_words(text: str) -> list[str]:
-    """Words of a normalised answer, found by walking over its characters."""
+    """Find the words of a normalized answer by walking over its characters."""
     kept = [character for character in text.lower() if character not in PUNCTUATION]
     words = [""]
     for is_word, run in itertools.groupby(kept, key=str.isalnum):
@@ -94,7 +62,7 @@ def random_text(generator: random.Random, longest: int = 5) -> str:
 
 
 def random_pair(generator: random.Random) -> tuple[str, str]:
-    """Two texts, often nearly the same: shuffled, in another case, or with one part more."""
+    """Two texts, often similar: shuffled, in another case, or with one more part."""
     words = [generator.choice(PARTS) for _ in range(generator.randint(0, 5))]
     other = generator.sample(words, len(words)) if generator.random() < 0.5 else list(words)
     if generator.random() < 0.5:
@@ -103,54 +71,27 @@ def random_pair(generator: random.Random) -> tuple[str, str]:
     return " ".join(words), generator.choice([text, text.upper(), text.title(), random_text(generator)])
 
 
-def test_ten_thousand_pairs_equal_a_second_computation():
+def test_random_pairs_equal_an_independent_computation():
     generator = random.Random(20)
     counts = {"same": 0, "part": 0, "empty": 0}
-    for _ in range(10_000):
+    for _ in range(2_000):
         prediction, reference = random_pair(generator)
         predicted, gold = oracle_words(prediction), oracle_words(reference)
         assert normalize_answer(prediction) == " ".join(predicted), ascii(prediction)
         assert exact_match(prediction, reference) is (predicted == gold), ascii((prediction, reference))
         for version_2 in (False, True):
             f1 = token_f1(prediction, reference, version_2=version_2)
-            assert f1 == oracle_f1(prediction, reference, version_2), ascii((prediction, reference))
-            assert isinstance(f1, int) == isinstance(oracle_f1(prediction, reference, version_2), int)
+            expected = oracle_f1(prediction, reference, version_2)
+            assert (f1, type(f1)) == (expected, type(expected)), ascii((prediction, reference))
         counts["same"] += predicted == gold
         counts["part"] += 0 < f1 < 1
         counts["empty"] += not predicted or not gold
-    assert min(counts.values()) > 500, counts
+    assert min(counts.values()) > 100, counts
 
 
-@pytest.mark.parametrize(
-    ("text", "normalised"),
-    [
-        ("The  Rhine, a river.", "rhine river"),
-        ("an-the", "anthe"),
-        ("a-n", ""),
-        ("the", ""),
-        ("“The” end…", "“ ” end…"),
-        ("the北京", "the北京"),
-        ("A\u0301", "\u0301"),
-        ("", ""),
-    ],
-)
-def test_normalising(text, normalised):
-    assert normalize_answer(text) == normalised
-
-
-@pytest.mark.parametrize(
-    ("prediction", "reference", "version_1", "version_2"),
-    [
-        ("", "", 0, 1),
-        ("the", "a.", 0, 1),
-        ("", "Rhine", 0, 0),
-        ("Rhine", "the", 0, 0),
-        ("Rhine Rhine", "Rhine", 2 / 3, 2 / 3),
-    ],
-)
-def test_f1_of_few_words(prediction, reference, version_1, version_2):
-    assert token_f1(prediction, reference, version_2=False) == pytest.approx(version_1)
-    assert token_f1(prediction, reference) == pytest.approx(version_2)
+def test_normalization():
+    texts = ["The  Rhine, a river.", "an-the", "a-n", "the北京"]
+    assert [normalize_answer(text) for text in texts] == ["rhine river", "anthe", "", "the北京"]
 
 
 def oracle_version_1(predictions: Mapping[str, str], references: Mapping[str, Sequence[str]]) -> dict[str, float]:
@@ -159,11 +100,8 @@ def oracle_version_1(predictions: Mapping[str, str], references: Mapping[str, Se
         if question in predictions:
             exact += any(oracle_words(predictions[question]) == oracle_words(text) for text in texts)
             f1 += max(oracle_f1(predictions[question], text, False) for text in texts)
-    return {
-        "exact_match": 100.0 * exact / len(references),
-        "f1": 100.0 * f1 / len(references),
-        "total": len(references),
-    }
+    total = len(references)
+    return {"exact_match": 100.0 * exact / total, "f1": 100.0 * f1 / total, "total": total}
 
 
 def oracle_version_2(
@@ -186,11 +124,8 @@ def oracle_version_2(
         for question, has, exact, f1 in raw
     ]
     report: dict[str, float] = {}
-    for name, part in [
-        ("", rows),
-        ("HasAns_", [row for row in rows if row[1]]),
-        ("NoAns_", [row for row in rows if not row[1]]),
-    ]:
+    has_answer, has_none = [row for row in rows if row[1]], [row for row in rows if not row[1]]
+    for name, part in [("", rows), ("HasAns_", has_answer), ("NoAns_", has_none)]:
         if part:
             report[f"{name}exact" if name else "exact_match"] = 100.0 * sum(row[2] for row in part) / len(part)
             report[f"{name}f1"] = 100.0 * sum(row[3] for row in part) / len(part)
@@ -198,12 +133,8 @@ def oracle_version_2(
     right = sum((predictions[question] != "" and not silent(question)) == has for question, has, _, _ in rows)
     report["avna"] = 100.0 * right / len(rows)
     if probabilities is not None:
-        by_question = {row[0]: row for row in raw}
-        walk = [
-            by_question[question]
-            for question in sorted(probabilities, key=probabilities.__getitem__)
-            if question in by_question
-        ]
+        order = sorted(probabilities, key=probabilities.__getitem__)
+        walk = [row for question in order for row in raw if row[0] == question]
         for place, name in ((2, "exact"), (3, "f1")):
             gains = [row[place] if row[1] else -1 if predictions[row[0]] else 0 for row in walk]
             totals = list(itertools.accumulate(gains, initial=sum(not row[1] for row in raw)))
@@ -213,9 +144,7 @@ def oracle_version_2(
     return report
 
 
-def random_data(
-    generator: random.Random, unanswerable: float
-) -> tuple[dict[str, str], dict[str, list[str]], dict[str, float]]:
+def random_data(generator: random.Random, unanswerable: float) -> tuple[dict, dict, dict]:
     predictions, references, probabilities = {}, {}, {}
     for number in range(generator.randint(1, 60)):
         prediction, reference = random_pair(generator)
@@ -228,65 +157,45 @@ def random_data(
     return predictions, references, probabilities
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_random_data_sets_of_version_2(seed):
-    generator = random.Random(seed)
-    predictions, references, probabilities = random_data(generator, generator.choice([0.0, 0.5, 0.5, 1.0]))
-    threshold = generator.choice([1.0, 0.5, 0.3])
-    scores = squad_scores(
-        predictions | {"other": "x"},
-        references,
-        no_answer_probabilities=probabilities | {"other": 0.1},
-        no_answer_threshold=threshold,
-    )
-    assert scores == oracle_version_2(predictions, references, probabilities, threshold)
-    assert squad_scores(predictions, references, version_2=True) == oracle_version_2(predictions, references, None, 1.0)
+def test_random_data_sets_of_version_2():
+    for seed in range(60):
+        generator = random.Random(seed)
+        predictions, references, probabilities = random_data(generator, generator.choice([0.0, 0.5, 0.5, 1.0]))
+        threshold = generator.choice([1.0, 0.5, 0.3])
+        given = {"no_answer_probabilities": probabilities | {"other": 0.1}, "no_answer_threshold": threshold}
+        scores = squad_scores(predictions | {"other": "x"}, references, **given)
+        assert scores == oracle_version_2(predictions, references, probabilities, threshold)
+        plain = squad_scores(predictions, references, version_2=True)
+        assert plain == oracle_version_2(predictions, references, None, 1.0)
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_random_data_sets_of_version_1(seed):
-    generator = random.Random(seed)
-    predictions, references, _ = random_data(generator, 0.0)
-    for question in generator.sample(sorted(references), len(references) // 4):
-        del predictions[question]
-    scores = squad_scores(predictions, references)
-    assert scores == oracle_version_1(predictions, references)
+def test_random_data_sets_of_version_1():
+    for seed in range(60):
+        generator = random.Random(seed)
+        predictions, references, _ = random_data(generator, 0.0)
+        for question in generator.sample(sorted(references), len(references) // 4):
+            del predictions[question]
+        assert squad_scores(predictions, references) == oracle_version_1(predictions, references)
 
 
-def test_numbers_worked_out_by_hand():
+def test_numbers_computed_by_hand():
     references = {"1": ["the Rhine"], "2": ["1,000 men", "men"], "3": [], "4": []}
     predictions = {"1": "Rhine", "2": "1000 brave men", "3": "", "4": "Rome"}
     probabilities = {"1": 0.1, "2": 0.4, "3": 0.9, "4": 0.6}
     scores = squad_scores(predictions, references, no_answer_probabilities=probabilities)
-    assert scores == {
-        "exact_match": 50.0,
-        "f1": 100.0 * (1 + 0.8 + 1 + 0) / 4,
-        "total": 4,
-        "avna": 75.0,
-        "HasAns_exact": 50.0,
-        "HasAns_f1": 90.0,
-        "HasAns_total": 2,
-        "NoAns_exact": 50.0,
-        "NoAns_f1": 50.0,
-        "NoAns_total": 2,
-        "best_exact": 75.0,
-        "best_exact_thresh": 0.1,
-        "best_f1": 95.0,
-        "best_f1_thresh": 0.4,
-    }
+    overall = {"exact_match": 50.0, "f1": 100.0 * (1 + 0.8 + 1 + 0) / 4, "total": 4, "avna": 75.0}
+    answerable = {"HasAns_exact": 50.0, "HasAns_f1": 90.0, "HasAns_total": 2}
+    unanswerable = {"NoAns_exact": 50.0, "NoAns_f1": 50.0, "NoAns_total": 2}
+    best = {"best_exact": 75.0, "best_exact_thresh": 0.1, "best_f1": 95.0, "best_f1_thresh": 0.4}
+    assert scores == overall | answerable | unanswerable | best
     silenced = squad_scores(predictions, references, no_answer_probabilities=probabilities, no_answer_threshold=0.5)
     assert (silenced["exact_match"], silenced["f1"], silenced["avna"]) == (75.0, 95.0, 100.0)
 
 
-def test_an_answer_that_normalises_to_nothing_is_answerable_but_expects_silence():
+def test_answer_that_normalizes_to_nothing_is_answerable_but_predicted_by_no_answer():
     scores = squad_scores({"1": ""}, {"1": ["The"]}, version_2=True)
     assert (scores["HasAns_exact"], scores["HasAns_f1"], scores["avna"]) == (100.0, 100.0, 0.0)
     assert squad_scores({"1": ""}, {"1": ["The"]}) == {"exact_match": 100.0, "f1": 0.0, "total": 1}
-
-
-def test_scores_of_each_question():
-    scores = question_scores({"1": "Rhine", "3": ""}, {"1": ["Rhine river"], "2": ["x"], "3": []}, version_2=True)
-    assert scores == {"1": (False, pytest.approx(2 / 3)), "3": (True, 1)}
 
 
 def test_version_1_counts_a_missing_prediction_as_wrong(caplog):
@@ -304,10 +213,10 @@ def test_version_1_counts_a_missing_prediction_as_wrong(caplog):
         ({"1": ["x"], "2": []}, {}, r"1 question \('2'\) without a prediction"),
         ({str(n): [] for n in range(9)}, {}, r"8 questions \('0', '2', '3', '4', '5', \.\.\.\) without a prediction"),
         ({"1": ["x"]}, {"no_answer_probabilities": {"2": 0.5}}, r"\('1'\) without a no-answer probability"),
-        ({"1": ["x"]}, {"no_answer_probabilities": {"1": float("nan")}}, r"\('1'\) with .* NaN"),
+        ({"1": ["x"]}, {"no_answer_probabilities": {"1": float("nan")}}, r"\('1'\) without a no-answer probability"),
     ],
 )
-def test_what_cannot_be_scored(references, options, message):
+def test_invalid_scores_input(references, options, message):
     with pytest.raises(ValueError, match=message):
         squad_scores({"1": "x"}, references, **options)
 
@@ -333,13 +242,10 @@ def test_the_metric_pairs_by_id_and_infers_the_version(metric):
 
 
 def test_the_metric_in_batches_with_probabilities(metric):
-    metric.add(
-        prediction={"id": "1", "prediction_text": "x", "no_answer_probability": 0.75}, reference=reference_of("1")
-    )
-    metric.add_batch(
-        predictions=[{"id": "2", "prediction_text": "x", "no_answer_probability": 0.25}],
-        references=[reference_of("2", "x")],
-    )
+    first = {"id": "1", "prediction_text": "x", "no_answer_probability": 0.75}
+    second = {"id": "2", "prediction_text": "x", "no_answer_probability": 0.25}
+    metric.add(prediction=first, reference=reference_of("1"))
+    metric.add_batch(predictions=[second], references=[reference_of("2", "x")])
     scores = metric.compute(no_answer_threshold=0.5)
     assert (scores["exact_match"], scores["best_f1"], scores["best_f1_thresh"]) == (100.0, 100.0, 0.25)
 
@@ -351,7 +257,7 @@ def test_the_metric_in_batches_with_probabilities(metric):
         (["Rhine"], [reference_of("1")], r"predictions\[0\] is 'Rhine'"),
         ([{"id": "1", "prediction_text": ""}], [{"id": "1", "answers": "x"}], r"references\[0\] is .*\"text\""),
         ([{"id": "1", "prediction_text": ""}], [reference_of("1"), reference_of("2")], "Mismatch in the number"),
-        ([{"id": "1", "prediction_text": ""}] * 2, [reference_of("1")] * 2, "the prediction of '1' stands there twice"),
+        ([{"id": "1", "prediction_text": ""}] * 2, [reference_of("1")] * 2, "more than one prediction with the id '1'"),
         (
             [{"id": n, "prediction_text": "", "no_answer_probability": p} for n, p in (("1", 0.5), ("2", None))],
             [reference_of("1"), reference_of("2")],
@@ -360,15 +266,19 @@ def test_the_metric_in_batches_with_probabilities(metric):
         ([], [], "there is no question to score"),
     ],
 )
-def test_what_the_metric_refuses(metric, predictions, references, message):
+def test_invalid_metric_input(metric, predictions, references, message):
     with pytest.raises(ValueError, match=message):
         metric.compute(predictions=predictions, references=references)
-
-
-def test_an_error_does_not_spoil_the_next_call(metric):
-    with pytest.raises(ValueError, match="prediction_text"):
-        metric.compute(predictions=[{"id": "1"}], references=[reference_of("1")])
-    with pytest.raises(ValueError, match="twice"):
-        metric.compute(predictions=[{"id": "1", "prediction_text": ""}] * 2, references=[reference_of("1")] * 2)
     scores = metric.compute(predictions=[{"id": "1", "prediction_text": ""}], references=[reference_of("1")])
     assert scores["total"] == 1
+
+
+def test_evaluate_loads_the_file(tmp_path, monkeypatch):
+    """`evaluate.load` copies the file out of its package."""
+    monkeypatch.setattr("evaluate.config.HF_MODULES_CACHE", str(tmp_path))
+    monkeypatch.setattr("sys.path", [*sys.path])
+    for module in [module for module in sys.modules if module.startswith("evaluate_modules")]:
+        monkeypatch.delitem(sys.modules, module)
+    loaded = evaluate.load(squad.__file__, cache_dir=str(tmp_path))
+    scores = loaded.compute(predictions=[{"id": "1", "prediction_text": "x"}], references=[reference_of("1", "The X")])
+    assert scores == {"exact_match": 100.0, "f1": 100.0, "total": 1}

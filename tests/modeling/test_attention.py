@@ -1,8 +1,8 @@
-"""The contract of a query-context attention: its three laws, and the two functions that mechanisms keep them with."""
+"""The contract of a query-context attention: its three laws for every mechanism, and the registry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -11,21 +11,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from clozeformers.modeling.attention import QueryContextAttention, gather_query, masked_softmax
+from clozeformers import (
+    BiDAFConfig,
+    BiDAFForQuestionAnswering,
+    QANetConfig,
+    QANetForQuestionAnswering,
+    register_attention,
+)
+from clozeformers.modeling.attention import ATTENTIONS, QueryContextAttention, masked_softmax
 from clozeformers.modeling.co_attention import MultiHeadAttention
-from clozeformers.modeling.context_query_attention import ATTENTIONS, build_attention
-from clozeformers.modeling.orthogonal_attention import VARIANTS
+from clozeformers.modeling.context_query_attention import build_attention
+from clozeformers.modeling.orthogonal_attention import (
+    Alpha,
+    ConvolutionAlpha,
+    MultiplicationAttention,
+    MultipliedSummaryBeta,
+    OrthogonalAttention,
+    QueryWrittenMap,
+)
+
+from .tiny_models import NEGATION, logits_of, negation_inputs
 
 SIZE = 8
-MECHANISMS: dict[str, Callable[[], QueryContextAttention]] = {
-    name: lambda name=name: build_attention(name, SIZE, num_heads=2, hidden_size=3) for name in [*VARIANTS, *ATTENTIONS]
-} | {"multi-head": lambda: MultiHeadAttention(SIZE, num_heads=2, head_size=3)}
-every_mechanism = pytest.mark.parametrize("name", MECHANISMS)
+every_mechanism = pytest.mark.parametrize("name", [*ATTENTIONS, "multi-head"])
 few = settings(max_examples=20, deadline=None)
 
 
 def make(name: str, seed: int = 0) -> QueryContextAttention:
-    module = MECHANISMS[name]().double().eval()
+    if name == "multi-head":
+        module: QueryContextAttention = MultiHeadAttention(SIZE, num_heads=2, head_size=3)
+    else:
+        module = build_attention(name, SIZE, num_heads=2, rnn_size=3)
+    module = module.double().eval()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in module.parameters():
@@ -82,20 +99,17 @@ def alone(module: QueryContextAttention, one: Example) -> Tensor:
     return module(one.context[None], one.query[None], *masks)[0]
 
 
-def test_every_mechanism_is_tested() -> None:
-    """A mechanism added to the library has to be added above."""
-    known = {type(make(name)) for name in MECHANISMS}
-    defined = {cls for cls in QueryContextAttention.__subclasses__() if cls.__module__.startswith("clozeformers.")}
-    assert defined == known
-    assert set(MECHANISMS) >= {"OA-C", "OA-CA", "OA-EM", "OA-EMB", "bidaf", "trilinear"}
+def test_the_names() -> None:
+    assert {"OA-C", "OA-CA", "OA-EM", "OA-EMB", "trilinear", "bidaf", "dot", "self", "combined"} == set(ATTENTIONS)
 
 
-def test_a_mechanism_must_define_forward() -> None:
-    class Unfinished(QueryContextAttention):
-        pass
-
-    with pytest.raises(NotImplementedError, match="Unfinished must define forward"):
-        Unfinished()(*[torch.zeros(1, 1, SIZE)] * 2, *[torch.ones(1, 1, dtype=torch.bool)] * 2)
+@pytest.mark.parametrize("base", [QueryContextAttention, Alpha, QueryWrittenMap])
+def test_unfinished_classes_name_the_missing_method(base: type) -> None:
+    tensors = [torch.zeros(1, 1, SIZE)] * 2
+    masks = [torch.ones(1, 1, dtype=torch.bool)] * 2
+    missing = "write" if base is QueryWrittenMap else "forward"
+    with pytest.raises(NotImplementedError, match=f"{base.__name__} must define {missing}"):
+        base()(*tensors, *masks) if base is QueryContextAttention else base(SIZE, 2)(*tensors)
 
 
 @every_mechanism
@@ -150,6 +164,114 @@ def test_the_query_is_read(name: str) -> None:
     assert ((first - second).abs() > 1e-4).any(1).all()
 
 
+@every_mechanism
+@given(data=st.data(), many=st.lists(examples(), min_size=1, max_size=3))
+@settings(max_examples=8, deadline=None)
+def test_weights(name: str, data: st.DataObject, many: list[Example]) -> None:
+    """`attend` returns the output of `forward` and weights that sum to one over a query, and to zero without one."""
+    module, (context, query, context_mask, query_mask) = make(name), batch_of(data, many)
+    output, weights = module.attend(context, query, context_mask, query_mask)
+    torch.testing.assert_close(output, module(context, query, context_mask, query_mask), atol=1e-10, rtol=0)
+    assert weights.shape == (len(many), 2 if name[:2] in ("OA", "mu") else 1, context.size(1), query.size(1))
+    expected = query_mask.any(1).to(weights.dtype).view(-1, 1, 1).expand(weights.shape[:3])
+    torch.testing.assert_close(weights.sum(-1), expected, atol=1e-10, rtol=0)
+    assert not weights.masked_select(~query_mask[:, None, None, :]).any()
+
+
+# ------------------------------------------------------------------------------------------------------------ registry
+
+
+class ScaledMean(QueryContextAttention):
+    """A mechanism of a user: no heads, no weights, a parameter of its own, an output of another width."""
+
+    def __init__(self, size: int, dropout: float) -> None:
+        super().__init__()
+        self.output_size, self.fan_in, self.dropout = size + 1, size, dropout
+        self.scale = torch.nn.Parameter(torch.empty(size))
+
+    def forward(self, context: Tensor, query: Tensor, context_mask: Tensor, query_mask: Tensor) -> Tensor:
+        total = query.masked_fill(~query_mask.unsqueeze(-1), 0.0).sum(1) / query_mask.sum(1, keepdim=True).clamp(min=1)
+        return torch.cat([context * (self.scale * total).unsqueeze(1), context[..., :1]], dim=-1)
+
+
+class MixedVariant(OrthogonalAttention):
+    """A new variant of Orthogonal Attention."""
+
+    alpha, beta = ConvolutionAlpha, MultipliedSummaryBeta
+
+
+@pytest.fixture
+def registered() -> Iterator[None]:
+    """Two more mechanisms, for one test."""
+    register_attention("mean", ScaledMean)
+    register_attention("OA-CM", MixedVariant)
+    register_attention("mean", ScaledMean)  # again, as by a notebook cell
+    yield
+    del ATTENTIONS["mean"], ATTENTIONS["OA-CM"]
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("name", ["mean", "OA-CM"])
+def test_a_registered_mechanism_works_in_every_model(name: str) -> None:
+    model = NEGATION.build("bert", attention_variant=name, head_dropout=0.1)
+    attention = model.attention_stack.blocks[1].attention
+    assert type(attention) is ATTENTIONS[name]
+    assert all(0 < p.abs().max() < 1 and p.isfinite().all() for p in attention.parameters())
+    given = negation_inputs()
+    difference = logits_of(model, **given) - logits_of(model, **given | {"cue_mask": given["cue_mask"] * 0})
+    assert (difference.abs().amax((1, 2)) > 1e-5).tolist() == [True, True, False]
+    if name == "mean":
+        with pytest.raises(NotImplementedError, match=r"ScaledMean must define .* attend\(\.\.\.\) to return weights"):
+            model(**given, output_attentions=True)
+    check_reader(QANetForQuestionAnswering(QANetConfig(**READER, attention=name)))
+    check_reader(BiDAFForQuestionAnswering(BiDAFConfig(**READER | {"num_attention_heads": 4}, attention=name)))
+
+
+READER = {"vocab_size": 30, "word_embedding_size": 6, "num_char_filters": 0, "hidden_size": 8, "num_attention_heads": 2}
+
+
+@pytest.mark.parametrize("model_class", [QANetForQuestionAnswering, BiDAFForQuestionAnswering])
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_every_mechanism_in_every_reader(name: str, model_class: type) -> None:
+    heads = 4 if model_class is BiDAFForQuestionAnswering and name in ("OA-C", "OA-CA") else 2
+    torch.manual_seed(0)
+    fields = READER | {"num_attention_heads": heads, "attention": name}
+    check_reader(model_class(model_class.config_class(**fields)))
+
+
+def check_reader(model: torch.nn.Module) -> None:
+    """The three laws, of a model: padding, the order of the batch, no question."""
+    model = model.double().eval()
+    rows = [[2, 5, 6, 3, 7, 8, 9, 3], [2, 3, 7, 8, 3, 0, 0, 0], [2, 9, 3, 5, 3, 0, 0, 0]]  # the second has no question
+    ids = torch.tensor(rows)
+    out = logits(model, ids)
+    assert out.isfinite().all()
+    torch.testing.assert_close(logits(model, ids[[2, 0, 1]]), out[:, [2, 0, 1]], atol=1e-10, rtol=0)
+    padded = logits(model, torch.nn.functional.pad(ids, (0, 3)))
+    torch.testing.assert_close(padded[..., : ids.size(1)], out, atol=1e-10, rtol=0)
+    model.train()(
+        input_ids=ids, start_positions=torch.tensor([4, 2, 3]), end_positions=torch.tensor([5, 3, 3])
+    ).loss.backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters() if p.requires_grad)
+
+
+def logits(model: torch.nn.Module, ids: Tensor) -> Tensor:
+    with torch.no_grad():
+        out = model(input_ids=ids)
+    return torch.stack([out.start_logits, out.end_logits])
+
+
+def test_errors_of_the_registry() -> None:
+    with pytest.raises(ValueError, match=r"'OA-EM' is registered already, for MultiplicationAttention; .*'?OA-EMB"):
+        register_attention("OA-EM", MixedVariant)
+    assert ATTENTIONS["OA-EM"] is MultiplicationAttention
+    with pytest.raises(ValueError, match="unknown attention 'nothing'; known are OA-C, OA-CA"):
+        build_attention("nothing", SIZE, num_heads=2, rnn_size=3)
+
+
+# ------------------------------------------------------------------------------------------------------ masked softmax
+
+
 def test_masked_softmax_by_hand() -> None:
     scores = torch.tensor([[0.0, 7.0, 0.0], [1.0, 2.0, 3.0], [-1e30, 5.0, -1e30]])
     mask = torch.tensor([[True, False, True], [False, False, False], [True, False, True]])
@@ -170,27 +292,3 @@ def test_masked_softmax_broadcasts_keeps_its_type_and_differentiates(dtype: torc
     weights.square().sum().backward()
     assert scores.grad.isfinite().all()
     assert not scores.grad[1].any()
-
-
-@given(
-    rows=st.integers(1, 7).flatmap(
-        lambda m: st.lists(st.lists(st.booleans(), min_size=m, max_size=m), min_size=1, max_size=4)
-    ),
-    spare=st.integers(0, 9),
-)
-@settings(max_examples=60, deadline=None)
-def test_gather_query(rows: list[list[bool]], spare: int) -> None:
-    query_mask = torch.tensor(rows)
-    length = max(sum(row) for row in rows) + spare  # may well be more than there are positions
-    hidden_states = torch.arange(1.0, query_mask.numel() * 2 + 1).view(*query_mask.shape, 2).requires_grad_()
-    query, mask, positions = gather_query(hidden_states, query_mask, length)
-    assert query.shape == (len(rows), length, 2)
-    for example, row in enumerate(rows):
-        expected = [position for position, is_query in enumerate(row) if is_query]
-        missing = length - len(expected)
-        assert mask[example].tolist() == [True] * len(expected) + [False] * missing
-        assert positions[example].tolist() == expected + [-1] * missing
-        torch.testing.assert_close(query[example, : len(expected)], hidden_states[example, expected])
-        assert not query[example, len(expected) :].any()
-    query.sum().backward()
-    assert torch.equal(hidden_states.grad, query_mask.unsqueeze(-1).expand_as(hidden_states).float())

@@ -19,7 +19,8 @@ from clozeformers.modeling.co_attention import (
     masked_mean,
     segment_masks,
 )
-from tests.modeling import literal_co_attention as literal
+
+from . import literal
 
 SIZE, HEADS, HEAD_SIZE = 10, 3, 4  # heads times head size is not the hidden size
 every_mode = pytest.mark.parametrize("mode", CO_ATTENTIONS)
@@ -51,7 +52,7 @@ def make_batch() -> Batch:
 
 
 def build(mode: str, layers: int) -> CoAttentionStack:
-    """All parameters random (a LayerNorm starts at one and zero, where much would not be seen), in float64."""
+    """All parameters random, LayerNorms included, in float64."""
     module = CoAttentionStack(layers, SIZE, HEADS, HEAD_SIZE, mode, dropout=0.5).double().eval()
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -73,25 +74,24 @@ def gradients(features: Tensor, wanted: list[Tensor]) -> list[Tensor]:
 @every_mode
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("with_weights", [False, True])
-@pytest.mark.parametrize("spare", [0, 3])
-def test_fast_equals_literal(mode: str, layers: int, with_weights: bool, spare: int) -> None:
+def test_fast_equals_literal(mode: str, layers: int, with_weights: bool) -> None:
     module, batch = build(mode, layers), make_batch()
-    ours = module(
-        batch.hidden_states, batch.kinds == 1, batch.kinds == 2, (4 + spare, 4 + spare), with_weights=with_weights
-    )
+    ours = module(batch.hidden_states, batch.kinds == 1, batch.kinds == 2, with_weights=with_weights)
     features = []
     for row in range(len(batch.kinds)):
         article, option = batch.positions(row, 1), batch.positions(row, 2)
-        of_row, *weights = literal.stack(module, mode, HEADS, layers, batch.hidden_states[row], article, option)
+        of_row, *weights = literal.co_attention_stack(
+            module, mode, HEADS, layers, batch.hidden_states[row], article, option
+        )
         features.append(of_row)
-        assert ours.article_positions[row].tolist() == article + [-1] * (4 + spare - len(article))
-        assert ours.option_positions[row].tolist() == option + [-1] * (4 + spare - len(option))
+        assert ours.article_positions[row].tolist() == article + [-1] * (4 - len(article))
+        assert ours.option_positions[row].tolist() == option + [-1] * (4 - len(option))
         for number in range(layers if with_weights else 0):
             close(ours.article_weights[number][row, :, : len(article), : len(option)], weights[0][number])
             close(ours.option_weights[number][row, :, : len(option), : len(article)], weights[1][number])
     assert len(ours.article_weights) == len(ours.option_weights) == (layers if with_weights else 0)
     close(ours.features, torch.stack(features))
-    # What is fed in, padding too (nothing must flow there), and every parameter.
+    # Of the inputs, padding included, and of every parameter.
     wanted = [batch.hidden_states, *module.parameters()]
     our_gradients = gradients(ours.features, wanted)
     for mine, theirs in zip(our_gradients, gradients(torch.stack(features), wanted), strict=True):
@@ -103,7 +103,7 @@ def test_fast_equals_literal(mode: str, layers: int, with_weights: bool, spare: 
 def test_the_two_modes_differ() -> None:
     batch = make_batch()
     stacked, parallel = (
-        build(mode, 1)(batch.hidden_states, batch.kinds == 1, batch.kinds == 2, (4, 4)).features
+        build(mode, 1)(batch.hidden_states, batch.kinds == 1, batch.kinds == 2).features
         for mode in ("stacked", "parallel")
     )
     assert ((stacked - parallel).abs().amax(1) > 1e-3).all()
@@ -124,11 +124,9 @@ def test_a_segment_without_positions_stays_finite(
     batch.kinds[0][batch.kinds[0] == empty] = 0
     batch.kinds[1] = 0
     masks = batch.kinds == 1, batch.kinds == 2
-    features = module(batch.hidden_states, *masks, (4, 4), with_weights=with_weights).features
+    features = module(batch.hidden_states, *masks, with_weights=with_weights).features
     assert features.isfinite().all()
-    wider = module(batch.hidden_states, *masks, (7, 7), with_weights=with_weights).features
-    close(wider, features)
-    close(module(batch.hidden_states, *masks, (4, 4), with_weights=not with_weights).features, features)
+    close(module(batch.hidden_states, *masks, with_weights=not with_weights).features, features)
     assert all(gradient.isfinite().all() for gradient in gradients(features, list(module.parameters())))
 
 
@@ -144,7 +142,7 @@ def test_dropout_is_on_the_encoders_output_and_on_the_attentions(mode: str) -> N
     assert all((of_look.sum(-1) - 1).abs().max() < 1e-10 for of_look in weights), "the weights are not dropped"
     batch, module = make_batch(), build("stacked", 1).train()
     module.layer.dropout.p = 1.0
-    features = module(batch.hidden_states, batch.kinds == 1, batch.kinds == 2, (4, 4)).features
+    features = module(batch.hidden_states, batch.kinds == 1, batch.kinds == 2).features
     close(features, features[:1].expand_as(features))
 
 

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from clozeformers import XLNetForNegationScopeOA, XLNetNegationScopeOAConfig, register_variant
-from clozeformers.modeling.orthogonal_attention import (
-    VARIANTS,
-    Alpha,
-    FanInLinear,
-    OrthogonalAttention,
-    OrthogonalAttentionBlock,
-    OrthogonalAttentionStack,
-    QueryBeta,
-    QueryWrittenMap,
-    SelfAttention,
-    check_sizes,
-    split_heads,
-)
-from tests.modeling import literal_orthogonal_attention as literal
+from clozeformers import OrthogonalAttention, XLNetForNegationScopeOA, XLNetNegationScopeOAConfig
+from clozeformers.modeling.attention import self_attention
+from clozeformers.modeling.context_query_attention import check_attention
+from clozeformers.modeling.modeling_negation_scope import QueryContextBlock, QueryContextStack
+
+from . import literal
 
 PAPER_VARIANTS = ["OA-C", "OA-CA", "OA-EM", "OA-EMB"]
 HEADS, HEAD_SIZE = 2, 9  # filters of width 3: a transposed one would show
@@ -72,7 +62,7 @@ def make_batch(size: int) -> Batch:
 
 
 def make(module: nn.Module) -> nn.Module:
-    """All parameters random (LayerNorms start at one and zero, where much would not be seen), in float64."""
+    """All parameters random, LayerNorms included, in float64."""
     generator = torch.Generator().manual_seed(0)
     module = module.double().eval()
     with torch.no_grad():
@@ -92,10 +82,11 @@ class Result:
 def fast(level: str, module: nn.Module, batch: Batch) -> Result:
     if level == "stack":
         longest = int(batch.cue_mask.sum(1).max())
-        out, weights, _ = module(batch.context, batch.context_mask, batch.cue_mask, longest)
+        out, weights, _ = module(batch.context, batch.context_mask, batch.cue_mask, longest, True)
         query_lengths = batch.cue_mask.sum(1)
     else:
-        out, shares = (module.attend if level == "attention" else module)(*batch.inputs, *batch.masks)
+        given = (*batch.inputs, *batch.masks)
+        out, shares = module.attend(*given) if level == "attention" else module(*given, True)
         weights, query_lengths = (shares,), batch.query_mask.sum(1)
     real = [
         shares[example][:, batch.context_mask[example], :n]
@@ -112,10 +103,10 @@ def slow(level: str, module: nn.Module, variant: str, batch: Batch) -> Result:
         context = batch.context[example][mask]
         if level == "stack":
             positions = batch.cue_mask[example][mask].nonzero().flatten().tolist()
-            out, shares = literal.stack(module, variant, HEADS, context, positions)
+            out, shares = literal.oa_stack(module, variant, HEADS, context, positions)
         else:
             query = batch.query[example][batch.query_mask[example]]
-            out, share = getattr(literal, level)(module, variant, HEADS, context, query)
+            out, share = getattr(literal, f"oa_{level}")(module, variant, HEADS, context, query)
             shares = [share]
         outputs.append(out)
         weights.append(shares)
@@ -126,8 +117,8 @@ def build(level: str, variant: str) -> nn.Module:
     if level == "attention":
         return make(OrthogonalAttention(HIDDEN_SIZE, HEADS, variant))
     if level == "block":
-        return make(OrthogonalAttentionBlock(HIDDEN_SIZE, HEADS, variant, dropout=0.3))
-    return make(OrthogonalAttentionStack(2, HIDDEN_SIZE, HEADS, variant, dropout=0.3))
+        return make(QueryContextBlock(HIDDEN_SIZE, HEADS, variant, dropout=0.3))
+    return make(QueryContextStack(2, HIDDEN_SIZE, HEADS, variant, dropout=0.3))
 
 
 def largest_difference(ours: list[Tensor], theirs: list[Tensor]) -> float:
@@ -142,7 +133,7 @@ def gradients(outputs: list[Tensor], wanted: list[Tensor]) -> list[Tensor]:
     return list(torch.autograd.grad(flat @ directions, wanted, allow_unused=True, materialize_grads=True))
 
 
-@pytest.mark.parametrize("size", [1, 3, 8])
+@pytest.mark.parametrize("size", [1, 4])
 @pytest.mark.parametrize("variant", PAPER_VARIANTS)
 @pytest.mark.parametrize("level", ["attention", "block", "stack"])
 def test_fast_equals_literal(level: str, variant: str, size: int) -> None:
@@ -173,11 +164,11 @@ def test_dropout_is_on_the_attention_weights() -> None:
     torch.testing.assert_close(sums, torch.ones_like(sums), msg="the weights returned are those before dropout")
 
 
-def test_self_attention_over_nothing_but_padding() -> None:
-    """A softmax over nothing would be undefined: such a sequence attends to itself."""
-    module, batch = make(SelfAttention(HIDDEN_SIZE, HEADS)), make_batch(1)
-    nothing = torch.zeros_like(batch.context_mask)
-    torch.testing.assert_close(module(batch.context, nothing), module(batch.context, ~nothing))
+def test_self_attention_over_padding() -> None:
+    """A fully padded sequence attends to itself: a softmax of an empty set is NaN."""
+    batch = make_batch(1)
+    projected, nothing = batch.context.repeat(1, 1, 3), torch.zeros_like(batch.context_mask)
+    torch.testing.assert_close(self_attention(projected, nothing, HEADS), self_attention(projected, ~nothing, HEADS))
 
 
 # ------------------------------------------------------------------------------------------------------------- Table 1
@@ -215,7 +206,7 @@ def test_table_1_baseline(head: dict[str, object]) -> None:
     assert count(model) - count(model.transformer) == 768 * 2 + 2
 
 
-# --------------------------------------------------------------------------------------------------- sizes and variants
+# --------------------------------------------------------------------------------------------------------------- sizes
 
 
 @pytest.mark.parametrize(
@@ -228,77 +219,14 @@ def test_table_1_baseline(head: dict[str, object]) -> None:
         (36, 6, "OA-C", r"head size of 6, which is not a perfect square.*would do: \[1, 4, 9, 36\]"),
         (768, 8, "OA-CA", r"head size of 96, which is not a perfect square.*would do: \[3, 12, 48, 192, 768\]"),
         (36, 0, "OA-EM", "0 heads do not divide"),
-        (36, 4, "OA-X", "unknown attention variant 'OA-X'; known are OA-C, OA-CA, OA-EM, OA-EMB"),
+        (36, 4, "OA-X", "unknown attention 'OA-X'; known are OA-C, OA-CA, OA-EM, OA-EMB, bidaf"),
     ],
 )
 def test_sizes(hidden_size: int, heads: int, variant: str, said: str | None) -> None:
     if said is None:
-        check_sizes(hidden_size, heads, variant)
+        check_attention(variant, hidden_size, heads)
         return
     with pytest.raises(ValueError, match=said):
-        check_sizes(hidden_size, heads, variant)
+        check_attention(variant, hidden_size, heads)
     with pytest.raises(ValueError, match=said):
         OrthogonalAttention(hidden_size, heads, variant)
-
-
-@pytest.fixture
-def variants() -> Iterator[dict[str, object]]:
-    """The variants, as they were again after the test."""
-    before = dict(VARIANTS)
-    yield VARIANTS
-    VARIANTS.clear()
-    VARIANTS.update(before)
-
-
-class AdditionAlpha(Alpha):
-    """ReLU(c[i] + q[j])."""
-
-    def __init__(self, hidden_size: int, num_heads: int) -> None:
-        super().__init__(hidden_size, num_heads)
-        self.context_projection = FanInLinear(hidden_size, hidden_size)
-        self.query_projection = FanInLinear(hidden_size, hidden_size)
-
-    def forward(self, context: Tensor, query: Tensor) -> Tensor:
-        context = split_heads(self.context_projection(context), self.num_heads)
-        return (context.unsqueeze(3) + split_heads(self.query_projection(query), self.num_heads).unsqueeze(2)).relu()
-
-
-class ShiftedMapAlpha(QueryWrittenMap):
-    """The query writes the bias only."""
-
-    def __init__(self, hidden_size: int, num_heads: int) -> None:
-        super().__init__(hidden_size, num_heads)
-        self.query_projection = FanInLinear(hidden_size, hidden_size)
-
-    def write(self, query: Tensor) -> tuple[Tensor, Tensor]:
-        bias = split_heads(self.query_projection(query), self.num_heads)
-        return self.output.weight.unsqueeze(1).expand(query.size(0), -1, query.size(1), -1, -1), bias
-
-
-@pytest.mark.parametrize("alpha", [AdditionAlpha, ShiftedMapAlpha])
-def test_a_new_variant_works_through_config_and_model(variants: dict[str, object], alpha: type[Alpha]) -> None:
-    sizes = {"vocab_size": 20, "d_model": 12, "n_layer": 1, "n_head": 4, "d_inner": 8}
-    with pytest.raises(ValueError, match="unknown attention variant 'OA-NEW'"):
-        XLNetNegationScopeOAConfig(attention_variant="OA-NEW", **sizes)
-    register_variant("OA-NEW", alpha, QueryBeta)
-    register_variant("OA-NEW", alpha, QueryBeta)  # again, as a notebook's cell may: harmless
-    # A head size of 3: neither part convolves, so it need not be a square.
-    model = XLNetForNegationScopeOA(XLNetNegationScopeOAConfig(attention_variant="OA-NEW", **sizes)).eval()
-    assert isinstance(model.attention_stack.blocks[1].attention.value, alpha)
-    ids = torch.tensor([[5, 6, 7, 8]])
-    logits = [model(ids, cue_mask=torch.tensor([mask])).logits for mask in ([0, 1, 0, 0], [0, 0, 1, 1])]
-    assert logits[0].isfinite().all()
-    assert (logits[0] - logits[1]).abs().max() > 1e-6
-
-
-def test_a_variant_name_stands_for_one_thing(variants: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"'OA-EM' is registered already.*'OA-EMB'"):
-        register_variant("OA-EM", AdditionAlpha, QueryBeta)
-    assert VARIANTS["OA-EM"].alpha is not AdditionAlpha
-
-
-@pytest.mark.parametrize("base", [Alpha, QueryWrittenMap])
-def test_an_unfinished_alpha_says_what_is_missing(base: type[Alpha]) -> None:
-    missing = "forward" if base is Alpha else "write"
-    with pytest.raises(NotImplementedError, match=f"{base.__name__} must define {missing}"):
-        base(8, 2)(torch.zeros(1, 3, 8), torch.zeros(1, 1, 8))

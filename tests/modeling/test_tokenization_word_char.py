@@ -14,8 +14,9 @@ import torch
 from datasets.fingerprint import Hasher
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoConfig, AutoTokenizer, DataCollatorWithPadding, PreTrainedConfig
+from transformers import AutoTokenizer, DataCollatorWithPadding
 
+from clozeformers import BiDAFConfig
 from clozeformers.modeling.tokenization_word_char import SPECIAL_TOKENS, WordCharTokenizer
 
 TEXTS = ["The cat isn't in the U.S., it's in a well-known house.", "Why did 1,000 cats cost $5 in the 1990s?"]
@@ -65,7 +66,7 @@ def test_where_words_begin_and_end(tokenizer, text, words):
 
 
 @pytest.mark.parametrize("lowercase", [False, True])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(text=st.one_of(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), st.text(TRICKY + "aA.'-1n't")))
 def test_offsets_leave_out_nothing_but_white_space(lowercase, text):
     tokenizer = WordCharTokenizer(characters="ab", lowercase=lowercase)
@@ -205,14 +206,8 @@ def test_windows_of_a_single_text(tokenizer):
 
 
 def test_words_that_are_split_already(tokenizer):
-    words = ["well-known", "", "zebra's"]
-    plain = tokenizer("well-known  zebra's")
-    assert tokenizer(words, is_split_into_words=True)["char_ids"] == plain["char_ids"]
-    assert tokenizer([words], is_split_into_words=True)["char_ids"] == [plain["char_ids"]]
-    pair = tokenizer(["cat"], words, is_split_into_words=True)
-    assert pair["char_ids"] == tokenizer("cat", "well-known zebra's")["char_ids"]
-    batch = tokenizer([["cat"], words], [words, ["cat"]], is_split_into_words=True)
-    assert batch["char_ids"] == tokenizer(["cat", "well-known zebra's"], ["well-known zebra's", "cat"])["char_ids"]
+    with pytest.raises(ValueError, match="give texts, not lists of words"):
+        tokenizer(["well", "known"], is_split_into_words=True)
 
 
 def test_pairs_in_one_list(tokenizer):
@@ -223,7 +218,7 @@ def test_pairs_in_one_list(tokenizer):
 
 def test_remembered_words_are_few(tokenizer, monkeypatch):
     expected = tokenizer(CONTEXT)["char_ids"]
-    monkeypatch.setattr("clozeformers.modeling.tokenization_word_char._MOST_REMEMBERED", 2)
+    monkeypatch.setattr("clozeformers.modeling.tokenization_word_char._CACHE_SIZE", 2)
     small = WordCharTokenizer.train_from_texts(TEXTS)
     assert small(CONTEXT)["char_ids"] == expected
     assert len(small.cache) <= 2
@@ -243,20 +238,8 @@ def test_saved_and_loaded(tmp_path, lowercase):
     assert loaded.get_vocab() == tokenizer.get_vocab()
     assert (loaded.model_max_length, loaded.character_vocab_size) == (400, tokenizer.character_vocab_size)
     assert loaded.add_words(["zebra"]) == 0
-
-
-class WordCharTestConfig(PreTrainedConfig):
-    model_type = "word-char-test"
-
-
-def test_the_auto_class_finds_it(tokenizer, tmp_path):
-    AutoConfig.register(WordCharTestConfig.model_type, WordCharTestConfig, exist_ok=True)
-    AutoTokenizer.register(WordCharTestConfig, WordCharTokenizer, exist_ok=True)
-    WordCharTestConfig().save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    loaded = AutoTokenizer.from_pretrained(tmp_path)
-    assert type(loaded) is WordCharTokenizer
-    assert loaded(QUESTION, CONTEXT) == tokenizer(QUESTION, CONTEXT)
+    BiDAFConfig().save_pretrained(tmp_path)
+    assert type(AutoTokenizer.from_pretrained(tmp_path)) is WordCharTokenizer
 
 
 def test_datasets_prepares_with_several_workers(tokenizer, tmp_path):
@@ -298,7 +281,6 @@ def test_words_cannot_follow_added_tokens():
     ("arguments", "error", "message"),
     [
         ({"texts": "one text"}, TypeError, "texts is one string, 'one text'; give a list"),
-        ({"texts": ["a", None]}, TypeError, "text 1 is None; a text is a string"),
         ({"texts": ["a", " "], "min_frequency": 2}, ValueError, "none of the 1 words .* at least 2 times; .* lower"),
         ({"texts": ["A"], "words": ["a", "b"]}, ValueError, "none of the 1 words .* among the 2 of `words`"),
         ({"texts": []}, ValueError, "none of the 0 words"),

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from clozeformers.modeling.configuration_bidaf import BiDAFConfig
 from clozeformers.modeling.configuration_qanet import QANetConfig
-from clozeformers.modeling.context_query_attention import ATTENTIONS, TrilinearSimilarity, build_attention
+from clozeformers.modeling.context_query_attention import build_attention
 from clozeformers.modeling.embeddings import CharacterConvolution, Highway, distinct_rows
 from clozeformers.modeling.modeling_bidaf import BiDAFForQuestionAnswering
 from clozeformers.modeling.modeling_qanet import EncoderStack, QANetForQuestionAnswering
@@ -24,7 +24,7 @@ from clozeformers.modeling.recurrent import BidirectionalRNN
 from clozeformers.modeling.tokenization_word_char import WordCharTokenizer
 from clozeformers.question_answering.word_vectors import extend_vocabulary
 
-from . import literal_readers as literal
+from . import literal
 
 TOLERANCE = {"atol": 1e-10, "rtol": 0}
 TINY = {
@@ -132,7 +132,7 @@ def test_distinct_rows(rows: list[list[int]]) -> None:
 
 
 def test_distinct_rows_with_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that collide are told apart all the same."""
+    """Rows whose hashes collide are still distinct."""
     monkeypatch.setattr(torch, "randint", lambda *_, **__: torch.zeros(2, dtype=torch.long))
     matrix = torch.tensor([[1, 2], [2, 1], [1, 2], [0, 3]])
     distinct, inverse = distinct_rows(matrix)
@@ -160,26 +160,14 @@ def test_highway() -> None:
     torch.testing.assert_close(module(inputs), expected, **TOLERANCE)
 
 
-def test_trilinear_similarity() -> None:
-    module = TrilinearSimilarity(5).double()
-    randomise(module)
-    context, query = torch.randn(2, 4, 5, dtype=torch.float64), torch.randn(2, 3, 5, dtype=torch.float64)
-    expected = [literal.trilinear(module, c, q) for c, q in zip(context, query, strict=True)]
-    torch.testing.assert_close(
-        module(context, query),
-        torch.stack([torch.stack([torch.stack(row) for row in rows]) for rows in expected]),
-        **TOLERANCE,
-    )
-
-
-@pytest.mark.parametrize("name", ATTENTIONS)
+@pytest.mark.parametrize("name", literal.ATTENTIONS)
 @given(
     lengths=st.lists(st.tuples(st.integers(1, 5), st.integers(1, 4)), min_size=1, max_size=3),
     seed=st.integers(0, 2**20),
 )
 @settings(max_examples=10, deadline=None)
 def test_attentions(name: str, lengths: list[tuple[int, int]], seed: int) -> None:
-    module = build_attention(name, 6, num_heads=2, hidden_size=3, rnn="gru" if seed % 2 else "lstm").double().eval()
+    module = build_attention(name, 6, num_heads=2, rnn_size=3, rnn="gru" if seed % 2 else "lstm").double().eval()
     randomise(module, seed)
     generator = torch.Generator().manual_seed(seed)
     context = torch.randn(len(lengths), 6, 6, dtype=torch.float64, generator=generator)
@@ -240,9 +228,9 @@ def test_stochastic_depth_skips_in_proportion() -> None:
             )
     torch.manual_seed(0)
     inputs, mask = torch.randn(1, 3, 8), torch.ones(1, 3, dtype=torch.bool)
-    for _ in range(400):
+    for _ in range(150):
         module.train()(inputs, mask)
-    assert ((counts / 400 - (1 - torch.tensor(module.skip))).abs() < 0.08).all()
+    assert ((counts / 150 - (1 - torch.tensor(module.skip))).abs() < 0.12).all()
     module.eval()
     torch.testing.assert_close(module(inputs, mask), module(inputs, mask), atol=0, rtol=0)
 
@@ -320,32 +308,20 @@ def test_masks_may_be_left_out(name: str) -> None:
 def test_loss_and_gradients(name: str) -> None:
     model = build(name)
     inputs = batch([example(1, 3, 6), example(2, 5, 2), example(3, 2, 4)])
-    starts, ends = torch.tensor([5, 0, 3]), torch.tensor([7, 0, 1])  # the last end lies in the question
-    if model.config.__class__ is BiDAFConfig and model.config.span_rescoring != "none":
-        out = model(**inputs, start_positions=starts, end_positions=ends)
-        plain = model.train()  # dropout is the only other difference in training; the loss must not be rescored
-        for module in (plain, *plain.modules()):
-            if hasattr(module, "dropout") and isinstance(module.dropout, float):
-                module.dropout = 0.0
-        plain.config.dropout = 0
-        plain.embeddings.word_dropout = 0
-        plain.embeddings.characters.dropout.p = 0
-        torch.testing.assert_close(plain(**inputs, start_positions=starts, end_positions=ends).loss, out.loss)
-        return
+    # Position 3 of the third example is its separator, position 1 a question word: both labels are ignored.
+    starts, ends = torch.tensor([5, 0, 3]), torch.tensor([7, 0, 1])
     out = model(**inputs, start_positions=starts, end_positions=ends)
-    logs = [x.float().log_softmax(-1) for x in (out.start_logits, out.end_logits)]
-    expected = -(logs[0][0, 5] + logs[0][1, 0] + logs[0][2, 3] * 0) / 3
-    slot = out.start_logits[2, 3] > torch.finfo(torch.float64).min
-    assert not slot  # position 3 is the separator of the third example
-    expected = -(logs[0][0, 5] + logs[0][1, 0]) / 2 / 2 - (logs[1][0, 7] + logs[1][1, 0]) / 2 / 2
-    torch.testing.assert_close(out.loss, expected)
+    model.rescore = lambda start, end, mask: (start, end)  # the loss is that of the logits before rescoring
+    plain = model(**inputs)
+    start, end = (x.float().log_softmax(-1) for x in (plain.start_logits, plain.end_logits))
+    assert plain.start_logits[2, 3] == plain.end_logits[2, 1] == torch.finfo(torch.float64).min
+    torch.testing.assert_close(out.loss, -(start[0, 5] + start[1, 0] + end[0, 7] + end[1, 0]) / 4)
     out.loss.backward()
-    trained = {n for n, p in model.named_parameters() if p.requires_grad}
+    trained = {key: p for key, p in model.named_parameters() if p.requires_grad}
     assert "embeddings.word_vectors.weight" not in trained
-    for parameter_name, parameter in model.named_parameters():
-        if parameter_name in trained:
-            assert parameter.grad is not None, parameter_name
-            assert parameter.grad.isfinite().all(), parameter_name
+    for key, parameter in trained.items():
+        assert parameter.grad is not None, key
+        assert parameter.grad.isfinite().all(), key
 
 
 def test_labels_that_are_all_ignored_give_no_nan() -> None:
@@ -382,6 +358,15 @@ def test_the_vocabulary_can_be_extended(name: str, tmp_path: Path) -> None:
         torch.testing.assert_close(again(**known).start_logits, after[0], atol=1e-5, rtol=0)
 
 
+LENGTHS = ("max_question_length", "max_answer_length", "max_input_length", "doc_stride")
+
+
+def test_lengths_are_recorded(tmp_path: Path) -> None:
+    assert all(getattr(QANetConfig(), name) is None for name in LENGTHS)
+    BiDAFConfig(**dict(zip(LENGTHS, (50, 30, 400, 128), strict=True))).save_pretrained(tmp_path)
+    assert [getattr(BiDAFConfig.from_pretrained(tmp_path), name) for name in LENGTHS] == [50, 30, 400, 128]
+
+
 @pytest.mark.parametrize(
     ("config_class", "fields", "message"),
     [
@@ -389,11 +374,14 @@ def test_the_vocabulary_can_be_extended(name: str, tmp_path: Path) -> None:
         (QANetConfig, {"model_kernel_size": 4}, "model_kernel_size is 4; it must be an odd number"),
         (QANetConfig, {"layer_drop": 1.0}, "layer_drop is 1.0"),
         (QANetConfig, {"num_model_blocks": 0}, "num_model_blocks is 0"),
-        (QANetConfig, {"attention": "nothing"}, "unknown attention 'nothing'; known are trilinear, bidaf, dot"),
+        (QANetConfig, {"attention": "nothing"}, "unknown attention 'nothing'; known are OA-C, OA-CA"),
         (BiDAFConfig, {"attention": "OA-C", "num_attention_heads": 2}, "not a perfect square"),
         (BiDAFConfig, {"dropout": 1.5}, "dropout is 1.5"),
         (BiDAFConfig, {"vocab_size": 3}, "4 are special tokens"),
         (BiDAFConfig, {"char_kernel_size": 2}, "char_kernel_size is 2"),
+        (BiDAFConfig, {"hidden_size": 0}, "hidden_size is 0; it must be at least 1"),
+        (QANetConfig, {"num_highway_layers": -1}, "num_highway_layers is -1; it must be at least 0"),
+        *((QANetConfig, {name: 0}, f"{name} is 0; it must be at least 1") for name in LENGTHS),
     ],
 )
 def test_wrong_configs(config_class: Any, fields: dict[str, Any], message: str) -> None:
@@ -404,7 +392,7 @@ def test_wrong_configs(config_class: Any, fields: dict[str, Any], message: str) 
 def test_wrong_inputs() -> None:
     model = build("qanet")
     inputs = batch([example(1, 3, 6)])
-    with pytest.raises(ValueError, match="this model reads characters"):
+    with pytest.raises(ValueError, match="this model has a character CNN"):
         model(input_ids=inputs["input_ids"])
     with pytest.raises(ValueError, match="build it with word_embedding_size=5"):
         model.set_word_vectors([4], torch.zeros(1, 5))
@@ -422,7 +410,7 @@ def test_wrong_inputs() -> None:
             r"attention_mask has shape \(2, 16\); that of input_ids is \(2, 17\)",
         ),
         ("token_type_ids", lambda values: values[:1], "token_type_ids has shape"),
-        ("char_ids", lambda values: values.flatten(1), r"char_ids have shape .* must be \[2, 17, characters\]"),
+        ("char_ids", lambda values: values.flatten(1), r"char_ids must be \[\*\(2, 17\), W\], but is \(2, 102\)"),
     ],
 )
 def test_wrong_shapes(name: str, change: Callable[[Tensor], Tensor], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows from and to JSON lines."""
+"""Custom corpora as JSON lines."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clozeformers.files import CorpusError
-from clozeformers.negation_scope.corpora.jsonl import RIGHT_LINE, read_negation_jsonl, write_negation_jsonl
+from clozeformers.negation_scope.corpora.jsonl import HINT, read_negation_jsonl, write_negation_jsonl
 from clozeformers.negation_scope.corpora.schema import NegationRow
 
 LINE: dict[str, Any] = {"tokens": ["No", "pain", "."], "cue": [1, 0, 0], "scope": [0, 1, 0]}
@@ -25,24 +25,13 @@ def write_lines(folder: Path, *lines: Any) -> Path:
     return path
 
 
-def test_fields_left_out_get_their_defaults(tmp_path: Path) -> None:
+def test_defaults(tmp_path: Path) -> None:
     none = {"tokens": ["Fine"], "cue": [0], "scope": [0]}
     parts = {"tokens": ["neither", "a", "nor", "b"], "cue": [1, 0, 1, 0], "scope": [0, 1, 0, 1]}
     rows = list(read_negation_jsonl(write_lines(tmp_path, LINE, b"", none, parts)))
     assert rows[0] == {"id": "notes/1#0", "corpus": "notes", "kind": "negation", "cue_text": "No", **LINE}
     assert (rows[1]["id"], rows[1]["cue_text"]) == ("notes/3#-", "")
     assert (rows[2]["id"], rows[2]["cue_text"]) == ("notes/4#0", "neither nor")
-
-
-def test_the_right_line_that_errors_show_is_right(tmp_path: Path) -> None:
-    (row,) = read_negation_jsonl(write_lines(tmp_path, RIGHT_LINE.encode()))
-    assert row["cue_text"] == "not"
-
-
-def test_given_fields_win_over_defaults(tmp_path: Path) -> None:
-    given_fields = {"id": "x/7#3", "corpus": "mine", "kind": "speculation", "cue_text": "N"}
-    (row,) = read_negation_jsonl(write_lines(tmp_path, LINE | given_fields))
-    assert row == LINE | given_fields
 
 
 @st.composite
@@ -67,8 +56,9 @@ def rows_of_text(draw: st.DrawFn) -> list[NegationRow]:
     return rows
 
 
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=rows_of_text())
-def test_the_round_trip_is_exact(tmp_path_factory: pytest.TempPathFactory, rows: list[NegationRow]) -> None:
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[NegationRow]) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "rows.jsonl"
     write_negation_jsonl(rows, path)
     assert list(read_negation_jsonl(path)) == rows
@@ -79,54 +69,41 @@ def test_the_round_trip_is_exact(tmp_path_factory: pytest.TempPathFactory, rows:
     ("line", "problem"),
     [
         (b'{"tokens": ["No"', '\'{"tokens": ["No"\' is not JSON'),
-        (b"[" * 100_000, "is not JSON"),
+        (b"[" * 100_000, "nested too deeply"),
         (b'["No"]', "['No'] is not a JSON object"),
-        ({"tokens": ["No"], "cue": [1]}, "the field 'scope' is missing"),
+        ({"tokens": ["No"], "cue": [1]}, "scope is None; it must be a list"),
         (LINE | {"cues": []}, "unknown field 'cues'; the fields are id, corpus, kind, tokens, cue, cue_text, scope"),
         (LINE | {"tokens": []}, "tokens is []"),
-        (LINE | {"tokens": "No pain ."}, "tokens is 'No pain .'"),
-        (LINE | {"tokens": ["No", " ", "."]}, "tokens holds ' '"),
-        (LINE | {"tokens": ["No", 5, "."]}, "tokens holds 5"),
-        (LINE | {"tokens": ["No", "\ud800", "."]}, "tokens holds '\\ud800'"),
-        (LINE | {"cue": [0]}, "cue is [0]; it must be a list of 3 numbers"),
-        (LINE | {"cue": [2, 0, 0]}, "cue holds 2; each must be 0 or 1"),
-        (LINE | {"cue": [True, 0, 0]}, "cue holds True; each must be 0 or 1"),
-        (LINE | {"scope": None}, "scope is None"),
-        (LINE | {"scope": [0, 1.0, 0]}, "scope holds 1.0"),
+        (LINE | {"tokens": ["No", " ", "."]}, "a token is ' '"),
+        (LINE | {"tokens": ["No", 5, "."]}, "a token is int 5"),
+        (LINE | {"tokens": ["No", "\ud800", "."]}, "half of a surrogate pair"),
+        (LINE | {"cue": [0]}, "cue is [0]; it must have 0 or 1 for each of 3 tokens"),
+        (LINE | {"cue": [2, 0, 0]}, "cue is [2, 0, 0]"),
+        (LINE | {"cue": [True, 0, 0]}, "cue is [True, 0, 0]"),
+        (LINE | {"scope": [0, 1.0, 0]}, "scope is [0, 1.0, 0]"),
         (LINE | {"cue": [0, 0, 0]}, "scope has a 1 but cue has none"),
-        (LINE | {"id": 7}, "id is 7; it must be a string"),
+        (LINE | {"id": 7}, "id is int 7; it must be a string"),
         (LINE | {"id": "seven"}, "id is 'seven'; it must be '<sentence>#<number>'"),
         (LINE | {"kind": "doubt"}, "kind is 'doubt'; it must be 'negation' or 'speculation'"),
-        (LINE | {"kind": ["negation"]}, "kind is ['negation']"),
-        (LINE | {"cue_text": None}, "cue_text is None"),
+        (LINE | {"cue_text": None}, "cue_text is NoneType None"),
     ],
 )
-def test_a_wrong_line_is_named_and_a_right_one_shown(tmp_path: Path, line: Any, problem: str) -> None:
+def test_wrong_lines(tmp_path: Path, line: Any, problem: str) -> None:
     path = write_lines(tmp_path, LINE, line)
     with pytest.raises(CorpusError) as caught:
         list(read_negation_jsonl(path))
     message = str(caught.value)
     assert message.startswith(f"{path}, line 2: ")
     assert problem in message
-    assert RIGHT_LINE in message
+    assert HINT in message
     assert len(message) < 700
 
 
-def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
-    path = write_lines(tmp_path, LINE, '{"tokens": ["naïve"]}'.encode("latin-1"))
-    with pytest.raises(CorpusError, match=r"line 2: the bytes b'\\xef' are not UTF-8"):
-        list(read_negation_jsonl(path))
-
-
-def test_an_id_that_stands_twice(tmp_path: Path) -> None:
-    path = write_lines(tmp_path, ROW, LINE, ROW)
-    with pytest.raises(CorpusError, match="line 3: the id 'a#0' stands in line 1 too"):
-        list(read_negation_jsonl(path))
-
-
-@pytest.mark.parametrize("bad", [{**ROW, "id": "b#0", "cue": [3, 0, 0]}, LINE, ROW])
-def test_writing_a_wrong_row_writes_nothing(tmp_path: Path, bad: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("bad", "problem"), [({"tokens": ["No"]}, "cue is None"), (ROW, "the id 'a#0' is also in line 1")]
+)
+def test_writing_a_wrong_row_writes_nothing(tmp_path: Path, bad: dict[str, Any], problem: str) -> None:
     path = tmp_path / "out.jsonl"
-    with pytest.raises(CorpusError, match="line 2: "):
+    with pytest.raises(CorpusError, match=f"line 2: {problem}"):
         write_negation_jsonl([ROW, bad], path)
     assert not path.exists()

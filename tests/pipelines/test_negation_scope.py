@@ -1,65 +1,25 @@
-"""`pipeline("negation-scope")`: what comes out, and what happens to whatever goes in."""
+"""`pipeline("negation-scope")`: its results, and the cues of its inputs."""
 
 import time
 
 import numpy as np
 import pytest
 import torch
-from datasets import Dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from torch.utils.data import Dataset as TorchDataset
-from torch.utils.data import IterableDataset
-from transformers import (
-    AutoModelForTokenClassification,
-    AutoTokenizer,
-    BertConfig,
-    BertForTokenClassification,
-    pipeline,
-)
+from transformers import AutoTokenizer, BertConfig, BertForTokenClassification, pipeline
 
-from clozeformers import NegationScopePipeline
 from clozeformers.negation_scope.demo_corpus import generate_demo_corpus
 from clozeformers.negation_scope.inputs import CueInSentence, cues_of_input
 from clozeformers.pipelines.negation_scope import describe, scope_spans
 from clozeformers.words import split_words
 
-CUE_WORDS = [
-    "not",
-    "n't",
-    "no",
-    "neither",
-    "nor",
-    "without",
-    "impossible",
-    "unhappy",
-    "cannot",
-    "isn't",
-    "don’t",
-    "never",
+FRAGMENTS = [
+    *("not", "n't", "no", "neither", "nor", "without", "impossible", "unhappy", "cannot", "isn't", "don’t", "never"),
+    *("😀", "👩‍👩‍👧", "é", "ﬁ", "中文", "İ", "ß", "’", "…", ".", ",", "[CUE]"),
+    *("\t", "  ", "\u00a0", "\u200b", "\n", "\r\n", "\x00"),
 ]
-SIGNS = [
-    "😀",
-    "\t",
-    "  ",
-    "\u00a0",
-    ".",
-    ",",
-    "…",
-    "\u200b",
-    "é",
-    "ﬁ",
-    "中文",
-    "\n",
-    "\r\n",
-    "👩‍👩‍👧",
-    "’",
-    "[CUE]",
-    "İ",
-    "ß",
-    "\x00",
-]
-texts = st.lists(st.one_of(st.sampled_from(CUE_WORDS + SIGNS), st.text(max_size=6)), max_size=14).flatmap(
+texts = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=6)), max_size=14).flatmap(
     lambda parts: st.sampled_from(["", " "]).map(lambda gap: gap.join(parts))
 )
 texts = texts.filter(lambda text: text.encode("utf-8", "ignore").decode() == text)
@@ -104,7 +64,7 @@ def test_the_cue_is_never_in_its_scope():
 
 
 @given(texts)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_spans_reproduce_any_text(negation, text):
     results = negation(text, return_words=True, batch_size=4)
     starts = []
@@ -122,73 +82,6 @@ def test_spans_reproduce_any_text(negation, text):
     assert starts == sorted(starts)
 
 
-def test_saved_by_name_and_loaded_again_gives_the_same(tiny_model_folder, negation, tmp_path):
-    sentences = ["I do not know the answer.", "He is never in.", "It is impossible, and nobody said no."]
-    expected = negation(sentences)
-    negation.save_pretrained(tmp_path)
-    assert [path.name for path in tmp_path.iterdir() if path.suffix in (".bin", ".pt", ".pkl")] == []
-    assert (tmp_path / "model.safetensors").exists()
-    assert pipeline("negation-scope", model=str(tmp_path))(sentences) == expected
-    model = AutoModelForTokenClassification.from_pretrained(tmp_path)
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
-    assert NegationScopePipeline(model=model, tokenizer=tokenizer)(sentences) == expected
-
-
-# ------------------------------------------------------------------------------------------------ collections, batches
-
-MANY = [
-    "I do not know.",
-    "",
-    "He is never in, but she is not out.",
-    "All is well.",
-    "No man, no cat, no door. " * 7,
-    "no",
-]
-
-
-def scopes(results):
-    return [[(found["cue"], found["scope"]) for found in result] for result in results]
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 7, 64])
-def test_batches_and_order_change_nothing(negation, batch_size):
-    alone = [negation(text) for text in MANY]
-    together = negation(MANY, batch_size=batch_size)
-    assert scopes(together) == scopes(alone)
-    assert scopes(negation(MANY[::-1], batch_size=batch_size)) == scopes(alone[::-1])
-    for first, second in zip(alone, together, strict=True):
-        assert [found["score"] for found in first] == pytest.approx([found["score"] for found in second], abs=1e-5)
-
-
-class Texts(TorchDataset):
-    def __len__(self):
-        return len(MANY)
-
-    def __getitem__(self, number):
-        return MANY[number]
-
-
-def test_every_kind_of_collection(negation):
-    expected = negation(MANY)
-    assert negation(tuple(MANY)) == expected
-    assert list(negation(text for text in MANY)) == expected
-    assert list(negation(Texts())) == expected
-    assert list(negation(Dataset.from_dict({"text": MANY}))) == expected
-    assert negation([{"text": text} for text in MANY]) == expected
-    assert negation([]) == []
-
-
-class Stream(IterableDataset):
-    def __iter__(self):
-        return iter(MANY)
-
-
-def test_streaming_datasets(negation):
-    expected = negation(MANY)
-    assert list(negation(Stream())) == expected
-    assert list(negation(Dataset.from_dict({"text": MANY}).to_iterable_dataset(), progress_bar=True)) == expected
-
-
 def test_corpus_rows_bring_their_cue(negation):
     rows = generate_demo_corpus(20, 0)
     for row, [found] in zip(rows, negation(rows), strict=True):
@@ -198,25 +91,11 @@ def test_corpus_rows_bring_their_cue(negation):
     assert negation({"tokens": ["not"], "cue": [0], "scope": [0]}) == []
 
 
-def test_generators_stream(negation):
-    taken = []
-
-    def endless():
-        while True:
-            taken.append(1)
-            yield "It is not so."
-
-    results = negation(endless(), batch_size=2)
-    assert not taken
-    next(results)
-    assert len(taken) < 100
-
-
 # ------------------------------------------------------------------------------------------------------------ the cues
 
 
 def parts_of(given, **arguments):
-    return [cue.parts for cue in cues_of_input(given, reach=100, **arguments)]
+    return [cue.parts for cue in cues_of_input(given, max_context=100, **arguments)]
 
 
 def test_cues_can_be_given():
@@ -269,15 +148,15 @@ def test_what_a_detector_returns_is_checked(negation, rubbish):
 
 def test_each_cue_is_read_with_its_own_sentence():
     text = 'Mr. Smith did not come. "No!" he said. All is well.'
-    sentences = [" ".join(word.text for word in cue.words) for cue in cues_of_input(text, reach=100)]
+    sentences = [" ".join(word.text for word in cue.words) for cue in cues_of_input(text, max_context=100)]
     assert sentences == ["Mr . Smith did not come .", '" No ! " he said .']
-    [across] = cues_of_input({"text": text, "cues": [[[14, 17], [25, 27]]]}, reach=100)
+    [across] = cues_of_input({"text": text, "cues": [[[14, 17], [25, 27]]]}, max_context=100)
     assert " ".join(word.text for word in across.words) == " ".join(sentences)
-    assert [sum(cue.cue_words) for cue in cues_of_input(text, reach=100)] == [1, 1]
+    assert [sum(cue.cue_words) for cue in cues_of_input(text, max_context=100)] == [1, 1]
 
 
 def test_no_more_words_are_kept_than_a_model_can_read():
-    [cue] = cues_of_input("so " * 500 + "not " + "so " * 500, reach=20)
+    [cue] = cues_of_input("so " * 500 + "not " + "so " * 500, max_context=20)
     assert [word.text for word in cue.words] == ["so"] * 20 + ["not"] + ["so"] * 20
 
 
@@ -305,74 +184,58 @@ def test_a_hundred_thousand_characters(negation):
     text = "a" * 50_000 + " not " + "b" * 50_000
     [found] = negation(text)
     assert found["cue"] == {"text": "not", "start": 50_001, "end": 50_004}
-    story = ("He does not say what it is. " * 3600)[:100_000]
+    story = ("He does not say what it is. " * 720)[:20_000]
     results = negation(story, batch_size=64)
     assert len(results) == story.count("not")
     assert story[results[-1]["cue"]["start"] :].startswith("not")
-    assert time.monotonic() - start < 100
+    assert time.monotonic() - start < 60
 
 
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        (5, TypeError, "not int 5"),
-        (None, TypeError, "not NoneType None"),
-        (b"not", TypeError, "not bytes b'not'"),
-        ({}, TypeError, r"a mapping with \[\]"),
-        ({"text": "a", "tokens": ["a"]}, TypeError, r"\['text', 'tokens'\]"),
-        ({"text": 3}, TypeError, '"text" is a string, not int 3'),
-        ({"tokens": "not me"}, TypeError, '"tokens" is a list of strings'),
-        ({"tokens": ["not", 3]}, TypeError, '"tokens" is a list of strings'),
-        ({"text": "not", "cues": "not"}, TypeError, '"cues" is a list'),
-        ({"text": "He is in", "cues": ["never"]}, ValueError, "'never' does not stand in the text 'He is in'"),
-        ({"text": "not", "cues": [""]}, ValueError, "a cue is a word"),
+        (None, TypeError, "got NoneType None"),
+        (b"not", TypeError, "got bytes b'not'"),
+        ({}, TypeError, "got dict {}"),
+        ({"text": "a", "tokens": ["a"]}, TypeError, "got dict {'text': 'a', 'tokens'"),
+        ({"text": 3}, TypeError, "the text is int 3; it must be a string"),
+        ({"tokens": "not me"}, TypeError, "\"tokens\" is str 'not me'; it must be a list of strings"),
+        ({"tokens": ["not", 3]}, TypeError, "token 1 is int 3; it must be a string"),
+        ({"text": "not", "cues": "not"}, TypeError, "\"cues\" is str 'not'; it must be a list"),
+        ({"text": "He is in", "cues": ["never"]}, ValueError, "the cue 'never' is not in the text 'He is in'"),
+        ({"text": "not", "cues": [" "]}, ValueError, "the cue ' ' is not in the text"),
         ({"text": "not", "cues": [(0, 9)]}, ValueError, r"\(0, 9\) does not lie in the text, which has 3 characters"),
         ({"text": "not", "cues": [(-1, 2)]}, ValueError, "does not lie"),
         ({"text": "not", "cues": [(2, 2)]}, ValueError, "does not lie"),
         ({"text": "not so", "cues": [(3, 4)]}, ValueError, "holds no word, only ' '"),
-        ({"text": "not so", "cues": [(0, 1.5)]}, TypeError, "a cue is a word, a character span"),
-        ({"text": "not so", "cues": [{"start": 0, "end": "3"}]}, TypeError, "two whole numbers"),
-        ({"text": "not so no", "cues": [[[0, 3], [2, 6]]]}, ValueError, r"\(0, 3\) and \(2, 6\) of one cue overlap"),
+        ({"text": "not so", "cues": [(0, 1.5)]}, TypeError, "a character span is two integers"),
+        ({"text": "not so", "cues": [{"start": 0, "end": "3"}]}, TypeError, "a cue is a word, a character span"),
+        ({"text": "not so no", "cues": [[[0, 3], [2, 6]]]}, ValueError, r"the parts \[\(0, 3\), \(2, 6\)\] .* overlap"),
         ({"text": "not", "cues": [5]}, TypeError, "a cue is a word, a character span"),
         ({"tokens": ["a", "b"], "cues": [2]}, ValueError, "no token 2; the 2 tokens are numbered from 0"),
-        ({"tokens": ["a", "b"], "cues": [[]]}, TypeError, "a token number"),
-        ({"tokens": ["a", ""], "cues": [1]}, ValueError, "token 1 is '', which is no word"),
-        ({"tokens": ["a", "b"], "cue": [1]}, ValueError, '"cue" has 0 or 1 for each of the 2 tokens'),
-        ({"tokens": ["a", "b"], "cues": [True]}, TypeError, "a token number"),
-        ("not \ud83d", ValueError, "character 4 of the text"),
-        ({"tokens": ["not", "\udc00"]}, ValueError, "character 4 of the text"),
+        ({"tokens": ["a", "b"], "cues": [[]]}, TypeError, "a token index"),
+        ({"tokens": ["a", "b"], "cues": [{"start": 0, "end": 1}]}, TypeError, "a token index"),
+        ({"tokens": ["a", "b"], "cues": [True]}, TypeError, "a token index"),
+        ({"tokens": ["a", ""], "cues": [1]}, ValueError, "token 1 is ''; a cue must be a word"),
+        (
+            {"tokens": ["a", "b"], "cue": [1]},
+            ValueError,
+            r'"cue" is \[1\]; it must have 0 or 1 for each of the 2 tokens',
+        ),
+        ("not \ud83d", ValueError, "the text: character 4"),
+        ({"tokens": ["not", "\udc00"]}, ValueError, "token 1: character 0"),
     ],
 )
-def test_bad_input_is_named_and_the_rest_is_not_lost(negation, given, error, message):
+def test_invalid_inputs(given, error, message):
     with pytest.raises(error, match=message):
-        negation(given)
-    with pytest.raises(error, match="input 1: .*" + message):
-        negation(["He is not in.", given])
-    first, bad, last = negation(["He is not in.", given, "no"], on_error="skip", batch_size=2)
-    assert first == negation("He is not in.")
-    assert [found["cue"]["text"] for found in last] == ["no"]
-    assert set(bad) == {"error"}
+        cues_of_input(given, max_context=9)
 
 
-def test_wrong_arguments_are_refused(negation, tiny_model_folder, tmp_path):
-    with pytest.raises(ValueError, match='on_error is "raise" or "skip", not \'ignore\''):
-        negation("no", on_error="ignore")
-    with pytest.raises(TypeError, match="the pipeline takes one input"):
-        negation("no", "not")
-    for size in (0, -1, "4", 1.5):
-        with pytest.raises(ValueError, match="batch_size is"):
-            negation("no", batch_size=size)
-    with pytest.raises(TypeError, match="a data frame is no input"):
-        negation(Dataset.from_dict({"text": MANY}).to_pandas())
-    with pytest.raises(TypeError, match="aggregation"):
-        negation("no", aggregation="simple")
+def test_other_models_are_refused(tiny_model_folder):
     tokenizer = AutoTokenizer.from_pretrained(tiny_model_folder)
-    plain = BertForTokenClassification(
-        BertConfig(
-            vocab_size=len(tokenizer), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
-        )
-    )
-    with pytest.raises(ValueError, match="BertForTokenClassification is no negation scope model"):
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    plain = BertForTokenClassification(BertConfig(vocab_size=len(tokenizer), **sizes))
+    with pytest.raises(ValueError, match="BertForTokenClassification is not a negation scope model"):
         pipeline("negation-scope", model=plain, tokenizer=tokenizer)
 
 

@@ -49,6 +49,8 @@ def test_what_a_member_cannot_read_is_said() -> None:
 
 
 def test_wrong_use() -> None:
+    with pytest.raises(TypeError, match="models is the string 'reader'; pass a list"):
+        ExtractiveQuestionAnsweringEnsemble.from_pretrained("reader")
     with pytest.raises(ValueError, match="no model to vote"):
         ExtractiveQuestionAnsweringEnsemble([])
     with pytest.raises(ValueError, match="2 weights for 1 models"):
@@ -56,5 +58,5 @@ def test_wrong_use() -> None:
     ensemble = ExtractiveQuestionAnsweringEnsemble([member("Ada")])
     with pytest.raises(ValueError, match="leave top_k out"):
         ensemble(question="Who?", context=CONTEXT, top_k=2)
-    with pytest.raises(TypeError, match="either question"):
+    with pytest.raises(TypeError, match="inputs, not both"):
         ensemble([{}], question="Who?", context=CONTEXT)

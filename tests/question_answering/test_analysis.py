@@ -1,174 +1,165 @@
-"""Records and tables of extractive question answering."""
+"""Records, tables and files of the error analysis of question answering."""
 
 from __future__ import annotations
 
 import json
-import logging
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from clozeformers.analysis.tables import Grouping
+from clozeformers.cli import main
 from clozeformers.metrics.squad import squad_scores
-from clozeformers.question_answering.analysis import (
-    LENGTHS,
-    SCORE_RANGES,
-    Span,
-    analyse,
-    first_sentence_end,
-    length_range,
-    question_word,
-    score_range,
-)
+from clozeformers.question_answering import analysis as error_analysis
+from clozeformers.question_answering.analysis import LENGTHS, analyze, analyze_files
 from clozeformers.question_answering.squad import load_squad
 
-from ..analysis_questions import NBEST, PREDICTIONS, RIVERS, ROWS, question_row
+RIVERS = (
+    "The Rhine rises near St. Moritz in the U.S. of old maps, as J. Smith says. It flows to the North Sea. The North "
+    "Sea is cold."
+)
 
-QUIET = PREDICTIONS | {"q4": ""}
+
+def question_row(number: int, question: str, *answers: str) -> dict[str, Any]:
+    """A row whose answers stand where they first occur."""
+    return {
+        "id": f"q{number}",
+        "title": "Rivers",
+        "context": RIVERS,
+        "question": question,
+        "answers": {"text": list(answers), "answer_start": [RIVERS.index(answer) for answer in answers]},
+    }
+
+
+ROWS = [
+    question_row(0, "What rises near St. Moritz?", "The Rhine", "Rhine"),
+    question_row(1, "To where does it flow?", "the North Sea"),
+    question_row(2, "Who says so?", "J. Smith"),
+    question_row(3, "By whom was the sea warmed?"),
+    question_row(4, "Which sea is cold?", "The North Sea"),
+    question_row(5, "How long is it?"),
+]
+PREDICTIONS = {"q0": "rhine", "q1": "flows to the North Sea", "q2": "old maps", "q3": "", "q5": "J. Smith"}
+FLOWS = RIVERS.index("flows")
+NBEST = {
+    "q1": {"answers": [{"text": "flows to the North Sea", "start": FLOWS, "end": FLOWS + 22, "score": -0.5}]},
+    "q3": {"answers": [], "no_answer_score": -0.25},
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """The questions and the predictions as files."""
+    questions = []
+    for row in ROWS:
+        pairs = zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True)
+        answers = [{"text": text, "answer_start": start} for text, start in pairs]
+        questions.append({"id": row["id"], "question": row["question"], "answers": answers})
+    article = {"title": "Rivers", "paragraphs": [{"context": RIVERS, "qas": questions}]}
+    data, predictions = tmp_path / "dev.json", tmp_path / "predictions.json"
+    data.write_text(json.dumps({"version": "v2.0", "data": [article]}))
+    predictions.write_text(json.dumps(PREDICTIONS))
+    return data, predictions
+
+
+def column(analysis, name):
+    return [record.values[name] for record in analysis.records]
 
 
 def test_one_record_a_question():
-    right, partly, wrong, silent, missing, answered = analyse(ROWS, PREDICTIONS).records
-    assert [record.outcome for record in (right, partly, wrong, silent, missing, answered)] == [
-        "right",
-        "partly",
-        "wrong",
-        "right",
-        "wrong",
-        "wrong",
-    ]
+    analysis = analyze(ROWS, PREDICTIONS)
+    assert column(analysis, "outcome") == ["right", "partly", "wrong", "right", "wrong", "wrong"]
     # "flows to north sea" against "north sea"
-    assert (partly.exact_match, partly.f1) == (0.0, pytest.approx(2 * 0.5 / 1.5))
-    assert [r.question_word for r in (right, partly, wrong, silent, missing, answered)] == [
-        "what",
-        "where",
-        "who",
-        "who",
-        "others",
-        "how",
-    ]
-    assert [r.form for r in (right, partly, silent, missing)] == ["simple", "inverted", "inverted", "simple"]
-    assert [r.answer_length for r in (right, partly, silent)] == [2, 3, 0]
-    assert [r.position for r in (right, partly, silent)] == ["first sentence", "later sentences", "no answer"]
-    assert right.gold_spans == (Span(0, 9), Span(4, 9))
-    assert silent.answer_given == "unanswerable, not answered"
-    assert missing.answer_given == "answerable, no prediction"
-    assert (missing.prediction, missing.predicted_span) == (None, None)
+    assert (column(analysis, "exact_match")[1], column(analysis, "f1")[1]) == (0.0, pytest.approx(2 * 0.5 / 1.5))
+    assert column(analysis, "question_word") == ["what", "where", "who", "who", "others", "how"]
+    assert column(analysis, "form") == ["simple", "inverted", "simple", "inverted", "simple", "simple"]
+    assert column(analysis, "answer_length") == [2, 3, 2, 0, 3, 0]
+    first, later, none = "first sentence", "later sentences", "no answer"
+    assert column(analysis, "position") == [first, later, first, none, later, none]
+    assert column(analysis, "answer_given")[3:5] == ["unanswerable, not answered", "answerable, no prediction"]
+    assert analysis.records[0].gold == [(0, 9), (4, 9)]
 
 
-def test_scores_are_those_of_the_metric():
-    analysis = analyse(ROWS, QUIET)
-    scores = squad_scores(QUIET, {row["id"]: row["answers"]["text"] for row in ROWS})
-    assert (analysis.mean("EM"), analysis.mean("F1")) == (pytest.approx(scores["exact_match"]), scores["f1"])
+@pytest.mark.parametrize("predictions", [PREDICTIONS, PREDICTIONS | {"q4": ""}])
+def test_scores_are_those_of_the_metric(predictions):
+    analysis = analyze(ROWS, predictions)
+    scores = squad_scores({"q4": ""} | predictions, {row["id"]: row["answers"]["text"] for row in ROWS})
+    expected = {"questions": 6, "missing": 6 - len(predictions), "EM": scores["exact_match"], "F1": scores["f1"]}
+    assert analysis.scores == pytest.approx(expected)
+    assert ("1 of them have no prediction" in analysis.to_markdown()) == (len(predictions) == 5)
 
 
-def test_the_script_of_1_1_scores_where_every_question_has_an_answer():
+def test_the_script_of_1_1_scores_if_every_question_has_an_answer():
     # An answer and a prediction without any word: an F1 of 0 in 1.1, of 1 in 2.0.
     article = question_row(7, "What is it?", "The")
-    (record,) = analyse([article], {"q7": "!"}).records
-    assert (record.exact_match, record.f1) == (1.0, 0.0)
-    record, _ = analyse([article, ROWS[3]], {"q7": "!", "q3": ""}).records
-    assert (record.exact_match, record.f1) == (1.0, 1.0)
+    assert column(analyze([article], {"q7": "!"}), "f1") == [0.0]
+    assert column(analyze([article, ROWS[3]], {"q7": "!", "q3": ""}), "f1") == [1.0, 1.0]
 
 
 def test_tables():
-    analysis = analyse(ROWS, PREDICTIONS)
-    tables = {table.name: table for table in analysis.tables}
+    tables = {table.name: table.frame for table in analyze(ROWS, PREDICTIONS).tables}
     assert list(tables) == [
-        "question word",
-        "question form",
-        "question word and form",
-        "answer length in words",
-        "answer position",
-        "answer given",
-        "distribution of scores",
-        "distribution of answer lengths",
+        *("question word", "question form", "question word and form", "answer length in words", "answer position"),
+        *("answer given", "distribution of scores", "distribution of answer lengths"),
     ]
-    assert tables["question word"].column("question word") == ["what", "how", "where", "who", "others"]
-    assert tables["question word"].column("questions") == [1, 1, 1, 2, 1]
-    assert tables["question word"].column("EM") == [100, 0, 0, 50, 0]
-    assert tables["question form"].rows[1][:2] == ("inverted", 2)
-    assert tables["answer position"].column("questions") == [2, 2, 2]
-    assert dict(zip(LENGTHS, tables["distribution of answer lengths"].column("gold"), strict=True)) == {
-        **dict.fromkeys(LENGTHS, 0),
-        "no answer": 2,
-        "2": 2,
-        "3": 2,
-    }
+    words = tables["question word"]
+    assert words["questions"].to_dict() == {"what": 1, "how": 1, "where": 1, "who": 2, "others": 1, "all": 6}
+    assert list(words["EM"]) == [100, 0, 0, 50, 0, pytest.approx(100 / 3)]
+    assert tables["question form"].loc["inverted", "questions"] == 2
+    assert list(tables["answer position"]["questions"]) == [2, 2, 2, 6]
+    lengths = tables["distribution of answer lengths"]
+    assert lengths["gold"].to_dict() == {**dict.fromkeys(LENGTHS.values(), 0), "no answer": 2, "2": 2, "3": 2}
     # A question without a prediction has no predicted length.
-    assert sum(tables["distribution of answer lengths"].column("predicted")) == len(PREDICTIONS)
-    assert tables["distribution of scores"].column("F1")[0] == 3
+    assert lengths["predicted"].sum() == len(PREDICTIONS)
+    # F1: four times 0, 2 / 3, and twice 1
+    scores = tables["distribution of scores"]["F1"]
+    assert scores[scores > 0].to_dict() == {"0": 3, "60–69": 1, "100": 2}
 
 
-def test_a_grouping_of_ones_own():
-    analysis = analyse(ROWS, QUIET, groupings=[Grouping("title", lambda record: record.title)])
-    assert analysis.tables[0].rows[0][:2] == ("Rivers", 6)
+@pytest.mark.parametrize(
+    ("answer", "prediction", "start"),
+    [
+        ("The North Sea", "North", RIVERS.rindex("North")),  # the occurrence that overlaps with the gold answer
+        ("The North Sea", "near", RIVERS.index("near")),
+        ("The North Sea", "river", None),
+        # An occurrence that is a gold answer is preferred to one inside another.
+        ("to the North Sea.", "Sea", RIVERS.rindex("Sea")),
+    ],
+)
+def test_where_a_prediction_stands(answer, prediction, start):
+    row = question_row(0, "What is cold?", answer)
+    if prediction == "Sea":
+        row["answers"] = {"text": ["Sea", answer], "answer_start": [start, RIVERS.index(answer)]}
+    (record,) = analyze([row], {"q0": prediction}).records
+    assert record.predicted == ([] if start is None else [(start, start + len(prediction))])
 
 
-def test_missing_predictions_are_told(caplog):
-    with caplog.at_level(logging.WARNING, logger="clozeformers"):
-        analysis = analyse(ROWS, PREDICTIONS)
-    assert caplog.messages == ["1 question ('q4') without a prediction, counted as wrong"]
-    assert analysis.missing == 1
-    assert "1 of them have no prediction" in analysis.to_markdown()
-    caplog.clear()
-    assert analyse(ROWS, QUIET).missing == 0
-    assert not caplog.messages
-
-
-def test_where_a_prediction_stands():
-    rows = [question_row(0, "What is cold?", "The North Sea")]
-    first, last = RIVERS.index("North Sea"), RIVERS.rindex("North Sea")
-    (record,) = analyse(rows, {"q0": "North"}).records
-    assert record.predicted_span == Span(last, last + 5)
-    (record,) = analyse(rows, {"q0": "near"}).records
-    assert record.predicted_span == Span(RIVERS.index("near"), RIVERS.index("near") + 4)
-    row = question_row(0, "What is cold?", "The North Sea")
-    row["answers"] = {"text": ["Sea", "to the North Sea."], "answer_start": [RIVERS.rindex("Sea"), RIVERS.index("to ")]}
-    (record,) = analyse([row], {"q0": "Sea"}).records
-    assert record.predicted_span == record.gold_spans[0]
-    (record,) = analyse(rows, {"q0": "river"}).records
-    assert record.predicted_span is None
+def test_nbest_answers_give_position_and_probability():
+    assert column(analyze(ROWS, PREDICTIONS, NBEST), "log_probability") == [None, -0.5, None, -0.25, None, None]
+    first = RIVERS.index("North Sea")
     answers = [
         {"text": "North", "start": 0, "end": 5, "score": -9.0},
-        {"text": "North", "start": first, "end": first + 5, "score": -2.0},
+        {"text": "North", "start": first, "end": first + 5, "score": float("-inf")},
     ]
-    (record,) = analyse(rows, {"q0": "North"}, {"q0": {"answers": answers, "no_answer_score": -1.0}}).records
-    assert (record.predicted_span, record.log_probability) == (Span(first, first + 5), -2.0)
-
-
-def test_probabilities_are_known_where_nbest_answers_are():
-    records = analyse(ROWS, PREDICTIONS, NBEST).records
-    assert [record.log_probability for record in records] == [None, -0.5, None, -0.25, None, None]
-
-
-def test_json():
-    analysis = analyse(ROWS, QUIET, {"q3": {"answers": [], "no_answer_score": float("-inf")}})
-    values = json.loads(analysis.to_json())
-    assert (values["questions"], values["missing"], values["EM"]) == (6, 0, analysis.mean("EM"))
-    assert [record["id"] for record in values["records"]] == [row["id"] for row in ROWS]
-    assert values["records"][3]["log_probability"] is None
-    assert values["tables"][0]["rows"][0] == ["what", 1, pytest.approx(100 / 6), 100, 100]
+    row = question_row(0, "What is cold?", "The North Sea")
+    analysis = analyze([row], {"q0": "North"}, {"q0": {"answers": answers, "no_answer_score": -1.0}})
+    assert analysis.records[0].predicted == [(first, first + 5)]
+    assert column(analysis, "log_probability") == [None]
 
 
 @pytest.mark.parametrize(
     ("question", "word"),
     [
-        ("What is it?", "what"),
         ("By WHOM?", "who"),
-        ("Whose is it?", "who"),
         ("Who's there?", "who"),
-        ("The man who knew when left in which year?", "who"),
+        ("The man whose horse left in which year and when?", "who"),
         ("Which one?", "others"),
         ("Whatever happened, somewhat?", "others"),
-        ("", "others"),
     ],
 )
-def test_question_words(question, word):
-    assert question_word(question) == word
+def test_question_types(question, word):
+    assert error_analysis.question_type(question) == word
 
 
 @pytest.mark.parametrize(
@@ -186,57 +177,60 @@ def test_question_words(question, word):
     ],
 )
 def test_the_first_sentence(first, rest):
-    assert first_sentence_end(first + rest) == len(first)
-
-
-@given(st.text("ab A.!?\n\"'[]1 "))
-def test_the_first_sentence_is_part_of_the_text(text):
-    end = first_sentence_end(text)
-    assert 0 <= end <= len(text)
-    assert end or not text
-
-
-def test_ranges():
-    assert [length_range(words) for words in (0, 1, 5, 6, 10, 11, 15, 16, 99)] == [
-        *("no answer", "1", "5", "6–10", "6–10", "11–15", "11–15", "16 or more", "16 or more")
-    ]
-    assert {length_range(words) for words in range(30)} == set(LENGTHS)
-    scores = (0, 0.01, 0.0999, 0.1, 0.3, 0.6 - 1e-16, 0.999, 1)
-    assert [score_range(score) for score in scores] == [
-        *("0", "under 10", "under 10", "10–19", "30–39", "60–69", "90–99", "100")
-    ]
-    assert {score_range(number / 100) for number in range(101)} == set(SCORE_RANGES)
+    assert error_analysis.first_sentence_end(first + rest) == len(first)
 
 
 @pytest.mark.parametrize(
-    ("rows", "predictions", "nbest", "message"),
+    ("predictions", "nbest", "message"),
     [
-        ([], {}, None, "there are no questions"),
-        ([{"id": "q0", "title": ""}], {}, None, r"rows\[0\] has no 'context'; a row has id, title"),
-        ([ROWS[0], ROWS[0]], {}, None, r"'q0' stands twice, again in rows\[1\]"),
-        (ROWS, {f"x{n}": "" for n in range(7)}, None, r"for 7 questions \('x0', .*'x4', \.\.\.\) that the rows do not"),
-        (ROWS, {"q0": None}, None, "prediction for 'q0' is None; it must be a string"),
-        (
-            [ROWS[0] | {"answers": {"text": ["Rhine"], "answer_start": [3]}}],
-            {},
-            None,
-            "answer 'Rhine' of 'q0' is not at 3, where ' Rhin' stands",
-        ),
-        (
-            [ROWS[0] | {"answers": {"text": ["Rhine"], "answer_start": []}}],
-            {},
-            None,
-            "'q0' has 1 answers, and 0",
-        ),
-        ([ROWS[0] | {"answers": {"text": ["."], "answer_start": [-1]}}], {}, None, "'q0' is not at -1"),
-        (ROWS, {"q0": "Rhine"}, {"q0": {"answers": [{"text": "Rhine"}]}}, "n-best answers of 'q0' must be .*'start'"),
-        (ROWS, {"q0": "Rhine"}, {"q0": []}, "n-best answers of 'q0'"),
-        (ROWS, {"q0": ""}, {"q0": {"answers": []}}, "n-best answers of 'q0' .*no_answer_score"),
+        ({"x0": ""}, None, r"for 1 question \('x0'\), which the data does not have"),
+        ({"q0": "Rhine"}, {"q0": {"answers": [{"text": "Rhine"}]}}, "n-best answers of 'q0' must be .*'start'"),
+        ({"q0": "Rhine"}, {"q0": []}, "n-best answers of 'q0'"),
+        ({"q0": ""}, {"q0": {"answers": []}}, "n-best answers of 'q0' .*no_answer_score"),
     ],
 )
-def test_what_cannot_be_analysed(rows, predictions, nbest, message):
+def test_files_that_do_not_belong_together(predictions, nbest, message):
     with pytest.raises(ValueError, match=message):
-        analyse(rows, predictions, nbest)
+        analyze(ROWS, predictions, nbest)
+
+
+def test_the_report():
+    text = analyze(ROWS, PREDICTIONS, NBEST).to_html()
+    items = text.split("<li class=")[1:]
+    partly = items[3]
+    for shown in ("To where does it flow?", "flows to the North Sea", "Rivers", "EM 0", "F1 0.67", "60.7 %"):
+        assert shown in partly
+    assert "Question word <select" in text
+    assert any("By whom" in item and "no answer" in item and "77.9 %" in item for item in items)
+    assert any("Which sea" in item and "no prediction" in item for item in items)
+    assert "not in the text" in analyze(ROWS[:1], {"q0": "rhine"}).to_html()
+    assert "not in the text" not in analyze(ROWS[:1], {"q0": "Rhine"}).to_html()
+
+
+def test_the_command_writes_files(files, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert main(["analyze", *map(str, files), str(tmp_path / "out")]) == 0
+    assert "6 questions: EM 33.33, F1 44.44 (percent)." in capsys.readouterr().out
+    assert len(list((tmp_path / "out").glob("*.png"))) == 8
+    values = json.loads((tmp_path / "out" / "analysis.json").read_text())
+    assert [record["id"] for record in values["records"]] == [row["id"] for row in ROWS]
+
+
+def test_nbest_answers_beside_the_predictions_are_read(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("clozeformers.question_answering.analysis.write_analysis", lambda *_: None)
+    nbest = tmp_path / "nbest_predictions.json"
+    nbest.write_text(json.dumps(NBEST))
+    assert column(analyze_files(*files, tmp_path / "out"), "log_probability")[3] == -0.25
+    nbest.write_text("[]")
+    with pytest.raises(ValueError, match=r"nbest_predictions.json, line 1: \[\] is not a JSON object; without this"):
+        analyze_files(*files, tmp_path / "out")
+
+
+def test_data_files_are_recognized(files, capsys):
+    assert [error_analysis.is_data_file(path) for path in files] == [True, False]
+    for path, message in ((files[1], "is in none of the formats"), ("x", "does not exist")):
+        assert main(["analyze", str(path), "predictions.json", "out"]) == 2
+        assert f"{path} {message}" in capsys.readouterr().err
 
 
 @pytest.mark.corpora
@@ -247,12 +241,12 @@ def test_gold_answers_as_predictions(part, questions, unanswerable):
     folder = os.environ.get("CLOZEFORMERS_CORPORA")
     if folder is None:
         pytest.skip("CLOZEFORMERS_CORPORA does not name a folder that holds squad/")
-    rows = load_squad(Path(folder, "squad", f"{part}.json"))
-    analysis = analyse(rows, {row["id"]: (row["answers"]["text"] or [""])[0] for row in rows})
-    assert (len(analysis.records), analysis.mean("EM"), analysis.mean("F1")) == (questions, 100, 100)
-    for record in analysis.records:
-        assert record.predicted_span in (record.gold_spans or [None])
-    tables = {table.name: table for table in analysis.tables}
-    assert sum(row[1] for row in tables["answer position"].rows if row[0] == "no answer") == unanswerable
-    lengths = tables["distribution of answer lengths"]
-    assert lengths.column("gold") == lengths.column("predicted")
+    path = Path(folder, "squad", f"{part}.json")
+    rows = load_squad(path)
+    analysis = analyze(rows, {row["id"]: (row["answers"]["text"] or [""])[0] for row in rows})
+    assert error_analysis.is_data_file(path)
+    assert (len(analysis.records), analysis.scores["EM"], analysis.scores["F1"]) == (questions, 100, 100)
+    assert all(set(record.predicted) <= set(record.gold) for record in analysis.records)
+    assert column(analysis, "position").count("no answer") == unanswerable
+    lengths = analysis.tables[-1].frame
+    assert list(lengths["gold"]) == list(lengths["predicted"])

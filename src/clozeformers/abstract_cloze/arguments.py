@@ -1,71 +1,62 @@
-"""Arguments of the abstract cloze training script."""
+"""Arguments of the abstract cloze script."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from ..training.arguments import ScriptTrainingArguments
+from ..modeling.configuration_wn_duma import WNDumaConfigMixin
+from ..training.arguments import DataArguments, ScriptTrainingArguments, load_head_config, resolve_model_arguments
+
+# Section 3 of the paper; a model with a trained head keeps its own values.
+NEW_HEAD = {
+    "co_attention": "stacked",
+    "num_co_attention_layers": 1,
+    "num_co_attention_heads": 64,
+    "co_attention_head_size": 64,
+    "co_attention_dropout": 0.1,
+}
+_NEW_INPUT = {"use_definitions": True, "use_article": True, "max_length": 150}
 
 
 @dataclass
 class ClozeModelArguments:
-    """Which encoder, and which head on it."""
+    """The encoder, and the head on it."""
 
     model_name_or_path: str = field(
         metadata={"help": "A pretrained encoder or an abstract cloze model: a name on the Hub or a folder."}
     )
     revision: str = field(default="main", metadata={"help": "Branch, tag or commit on the Hub."})
     co_attention: Literal["stacked", "parallel"] | None = field(
-        default=None, metadata={"help": "stacked (of a new head) is WN-DUMA's, parallel is DUMA's."}
+        default=None, metadata={"help": "stacked (WN-DUMA; of a new head) or parallel (DUMA)."}
     )
     num_co_attention_layers: int | None = field(
         default=None, metadata={"help": "Layers of co-attention; 1 in a new head, 0 is the encoder alone."}
     )
-    num_co_attention_heads: int | None = field(
-        default=None, metadata={"help": "Heads of the co-attention; 64 in a new one."}
-    )
+    num_co_attention_heads: int | None = field(default=None, metadata={"help": "Its heads; 64 in a new one."})
     co_attention_head_size: int | None = field(default=None, metadata={"help": "Size of a head; 64 in a new one."})
-    co_attention_dropout: float | None = field(
-        default=None, metadata={"help": "Dropout of the co-attention; 0.1 in a new one."}
-    )
-    freeze_layers: int = field(
-        default=0,
-        metadata={"help": "Leave the embeddings and so many of the encoder's lower layers as they are; 0: train all."},
-    )
+    co_attention_dropout: float | None = field(default=None, metadata={"help": "Its dropout; 0.1 in a new one."})
+    freeze_layers: int = field(default=0, metadata={"help": "Freeze the embeddings and this many lower layers."})
 
 
 @dataclass
-class ClozeDataArguments:
-    """Which questions, and how they are read."""
+class ClozeDataArguments(DataArguments):
+    """The questions, and how they are encoded."""
 
-    dataset_name: str | None = field(
-        default=None, metadata={"help": "A dataset on the Hub whose questions have a placeholder."}
-    )
-    dataset_config_name: str | None = field(default=None, metadata={"help": "Its configuration."})
-    train_file: list[str] | None = field(default=None, metadata={"help": "ReCAM files to train on."})
-    validation_file: str | None = field(default=None, metadata={"help": "ReCAM file to choose the best model by."})
-    test_file: list[str] | None = field(default=None, metadata={"help": "ReCAM files to score the trained model on."})
     exclude_articles_of: list[str] | None = field(
         default=None, metadata={"help": "ReCAM files whose articles are left out of training."}
     )
-    use_definitions: bool | None = field(
-        default=None, metadata={"help": "Read the options' definitions in WordNet, as a new model does."}
-    )
-    use_article: bool | None = field(
-        default=None, metadata={"help": "Read the article, as a new model does; false: the question alone."}
-    )
+    use_definitions: bool | None = field(default=None, metadata={"help": "Read WordNet's definitions of the options."})
+    use_article: bool | None = field(default=None, metadata={"help": "Read the article; false: the question alone."})
     max_length: int | None = field(
-        default=None, metadata={"help": "Most word pieces of an article with one option; 150 with a new head."}
+        default=None,
+        metadata={"help": "Maximum number of word pieces of an article with an option; 150 in a new head."},
     )
-    max_train_samples: int | None = field(default=None, metadata={"help": "Use the first questions only."})
-    max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first questions only."})
-    max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first questions only."})
 
 
 @dataclass
 class ClozeTrainingArguments(ScriptTrainingArguments):
-    """`TrainingArguments` with the paper's settings as defaults (section 3), several seeds, and a rate for the head."""
+    """`ScriptTrainingArguments` with the paper's settings as defaults (section 3)."""
 
     best_measure: ClassVar[str] = "accuracy"
     always_recorded: ClassVar[frozenset[str]] = frozenset(
@@ -74,31 +65,41 @@ class ClozeTrainingArguments(ScriptTrainingArguments):
     )
 
     learning_rate: float = field(default=5e-6, metadata={"help": "The initial learning rate of the encoder."})
-    head_learning_rate: float | None = field(
-        default=None, metadata={"help": "Of all that is not the encoder's; without, the same."}
-    )
     per_device_train_batch_size: int = field(default=2, metadata={"help": "Questions, each with all its options."})
-    max_grad_norm: float = field(default=10.0, metadata={"help": "Largest norm of the gradients."})
-    warmup_steps: float = field(
-        default=0.1, metadata={"help": "Steps of warm-up; below 1, their share of all training steps."}
-    )
-    eval_strategy: Literal["no", "steps", "epoch"] = field(
-        default="steps", metadata={"help": "When to evaluate on the validation questions."}
-    )
-    eval_steps: float | None = field(default=200, metadata={"help": "Evaluate after so many steps each."})
-    save_strategy: Literal["no", "steps", "epoch", "best"] = field(
-        default="steps", metadata={"help": "When to write checkpoints."}
-    )
-    save_steps: float = field(default=200, metadata={"help": "Write a checkpoint after so many steps each."})
-    save_total_limit: int | None = field(default=1, metadata={"help": "Keep so many checkpoints, and the best."})
+    max_grad_norm: float = field(default=10.0, metadata={"help": "Maximum norm of the gradients."})
+    warmup_steps: float = field(default=0.1, metadata={"help": "Steps of warm-up; below 1, a fraction of all steps."})
+    eval_strategy: Literal["no", "steps", "epoch"] = field(default="steps", metadata={"help": "When to evaluate."})
+    eval_steps: float | None = field(default=200, metadata={"help": "Steps between evaluations."})
+    save_strategy: Literal["no", "steps", "epoch", "best"] = field(default="steps", metadata={"help": "When to save."})
+    save_steps: float = field(default=200, metadata={"help": "Steps between checkpoints."})
+    save_total_limit: int | None = field(default=1, metadata={"help": "Checkpoints to keep, besides the best."})
     load_best_model_at_end: bool = field(default=True, metadata={"help": "Keep the best model of the training."})
-    metric_for_best_model: str | None = field(default="accuracy", metadata={"help": "What is best by this measure."})
-    num_seeds: int = field(
-        default=1, metadata={"help": "Repeat the training with the seeds seed, seed + 1, ..., and let all vote."}
-    )
+    metric_for_best_model: str | None = field(default="accuracy", metadata={"help": "Measure of the best model."})
 
     def __post_init__(self) -> None:
-        """Forget the steps to evaluate at where steps do not decide it, so that no record shows them."""
+        """Leave `eval_steps` out of records unless evaluation goes by steps."""
         super().__post_init__()
         if self.eval_strategy != "steps":
             self.eval_steps = None
+
+
+def resolve_arguments(
+    model_args: ClozeModelArguments, data_args: ClozeDataArguments
+) -> tuple[ClozeModelArguments, ClozeDataArguments]:
+    """Complete the arguments: from the model if it has a trained head, else as in the paper.
+
+    Raises:
+        ValueError: an argument contradicts the model's head, or there is neither head nor training.
+    """
+    name = model_args.model_name_or_path
+    config = load_head_config(name, model_args.revision, WNDumaConfigMixin, data_args.trains, "an abstract cloze")
+    values: dict[str, Any] = NEW_HEAD | _NEW_INPUT
+    if config is not None:
+        renamed = {"max_length": "max_option_length"}
+        values = {field: getattr(config, renamed.get(field, field)) for field in values}
+    model = None if config is None else name
+    overridable = ("co_attention_dropout", "max_length")
+    return (
+        resolve_model_arguments(model_args, values, model, overridable),
+        resolve_model_arguments(data_args, values, model, overridable),
+    )

@@ -1,242 +1,116 @@
-"""ReCAM: articles, one-sentence summaries with a gap, and words for it. JSON lines, one question a line.
+"""ReCAM: articles, one-sentence summaries with a gap, and options for it, as JSON lines.
 
-A line has ``article``, ``question``, ``option_0``, ``option_1`` and so on and, where it is known, ``label``, the number
-of the right option. Source: Zheng et al. (2021), "SemEval-2021 Task 4: Reading Comprehension of Abstract Meaning".
+A line has ``article``, ``question``, ``option_0``, ``option_1`` and so on and, if it is known, ``label``, the number of
+the correct option. Source: Zheng et al. (2021), "SemEval-2021 Task 4: Reading Comprehension of Abstract Meaning".
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from string import ascii_uppercase
-from typing import Any, TypedDict
+from typing import Any
 
 from datasets import Dataset, Features, List, Value
 
-from ..files import CorpusError
-from .questions import PLACEHOLDER, ClozeQuestion, check_text, cloze_question_of
+from ..files import CorpusError, read_json_lines
+from ..text import check_text, truncate_repr
+from .questions import cloze_question_of
 
 logger = logging.getLogger(__name__)
 
 UNKNOWN_LABEL = -1
+_STRING = Value("string")
 CLOZE_FEATURES = Features(
-    {
-        "id": Value("string"),
-        "article": Value("string"),
-        "question": Value("string"),
-        "options": List(Value("string")),
-        "label": Value("int32"),
-    }
+    {"id": _STRING, "article": _STRING, "question": _STRING, "options": List(_STRING), "label": Value("int32")}
 )
-_NEITHER_LETTER_NOR_DIGIT = re.compile("[^a-z0-9]+")
-
-
-class ClozeRow(TypedDict):
-    """One question.
-
-    Attributes:
-        id: unique in its corpus.
-        article: the text that the question sums up.
-        question: one sentence, with ``@placeholder`` where an option is to stand.
-        options: two or more, all different.
-        label: the number of the right one; -1 where it is not known.
-    """
-
-    id: str
-    article: str
-    question: str
-    options: list[str]
-    label: int
 
 
 def load_recam(path: str | Path) -> Dataset:
-    """Load a file in the format of ReCAM.
+    """Load a file in ReCAM's format.
 
     Args:
-        path: the JSON-lines file as downloaded. Blank lines are skipped. ``options``, a list, may stand in place of
-            ``option_0`` and so on.
+        path: the JSON-lines file. Blank lines are skipped. A list ``options`` may replace ``option_0`` and so on.
 
     Returns:
-        One row a question, in the order of the file (see :class:`ClozeRow`). Where the file gives no ``id``, it is
-        ``"<file without its ending>/<line number>"``. It is held in memory; nothing is written to a cache, so a changed
-        file is read anew.
+        One row per question, in the order of the file, held in memory:
+
+        * ``id``: the file's ``id``, or ``"<file name without suffix>/<line number>"``;
+        * ``article``: the text that the question summarizes;
+        * ``question``: one sentence with ``@placeholder`` in place of an option;
+        * ``options``: two or more different strings;
+        * ``label``: number of the correct option, -1 if it is unknown.
 
     Raises:
-        FileNotFoundError, IsADirectoryError: no such file.
-        CorpusError: a line that is not UTF-8 or no JSON object; a field that is missing, blank or wrong; a question
-            without a placeholder or with two; numbers of options with a gap, or options that are the same; a label that
-            is not the number of an option; an id that stands twice; no question at all. Says in which line.
+        FileNotFoundError, IsADirectoryError: there is no such file.
+        CorpusError: a line is not a question as `cloze_question_of` checks it, its label is not the number of an
+            option or its id is not unique; or there is no question. Names the line.
     """
     path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the path of a file, such as {path / 'Task_1_dev.jsonl'}")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist; give the path of a JSON-lines file in the format of ReCAM")
-    rows: list[ClozeRow] = []
-    lines: dict[str, int] = {}
-    for number, values in _lines(path):
-        try:
-            row = _row(values, f"{path.stem}/{number}")
-        except (TypeError, ValueError) as error:
-            raise CorpusError(path, number, str(error)) from None
-        if row["id"] in lines:
-            problem = f"the id {row['id']!r} stands in line {lines[row['id']]} too; ids must be unique"
-            raise CorpusError(path, number, problem)
-        lines[row["id"]] = number
-        rows.append(row)
-    if not rows:
-        raise CorpusError(path, 1, "there is no question in the file; is it the right one?")
-    return Dataset.from_list(rows, features=CLOZE_FEATURES)
-
-
-def check_multiple_choice_columns(dataset: Dataset, name: str) -> None:
-    """Check that a dataset, such as one of the Hub, has columns that `from_multiple_choice` reads.
-
-    Args:
-        dataset: the dataset; further columns do no harm.
-        name: what to call it in the error.
-
-    Raises:
-        ValueError: columns are missing.
-    """
-    columns = dataset.column_names
-    missing = [column for column in ("article", "question") if column not in columns]
-    if "options" not in columns and not {"option_0", "option_1"} <= set(columns):
-        missing.append("options")
-    if missing:
-        raise ValueError(
-            f"{name} has no column {', '.join(missing)}; it has {', '.join(columns)}. Abstract cloze needs article, "
-            f"question (with one {PLACEHOLDER}), options (or option_0, option_1 ...) and, to learn from, label (a "
-            "number from 0) or answer (a letter from A, as in RACE); dataset.rename_column renames one. Columns in "
-            "which the options are whole sentences or continuations (SWAG's ending0 ..., or choices) cannot be read: "
-            "there, no option fills a gap of the question"
-        )
+    lines = read_json_lines(path, "ReCAM has one question per line, such as Task_1_dev.jsonl")
+    return _check_rows(path, ((line, f"{path.stem}/{line}", values) for line, values in lines))
 
 
 def from_multiple_choice(dataset: Dataset, name: str) -> Dataset:
-    """Take over a dataset of multiple choice whose questions hold a placeholder, such as ReCAM on the Hub.
+    """Convert a multiple-choice dataset whose questions have a placeholder, such as ReCAM on the Hub.
 
     Args:
-        dataset: with `article`, `question`, and `options` or `option_0`, `option_1` and so on; perhaps with `label` (a
-            number from 0, -1 or None where it is not known) or else `answer` (a letter from A, as in RACE), and `id`.
-        name: what to call it in errors, and in ids where it has none.
+        dataset: has columns as the lines of ReCAM's files have fields.
+        name: what to call it in errors, and in ids if it has none.
 
     Returns:
-        The rows that :func:`load_recam` would give.
+        Rows as `load_recam` returns them.
 
     Raises:
-        ValueError: columns are missing, or a row cannot be read, such as a question without ``@placeholder``. Says
-            which.
+        CorpusError: there is no row, or one that `load_recam` would reject. Names it.
     """
-    check_multiple_choice_columns(dataset, name)
-    rows: list[ClozeRow] = []
-    places: dict[str, int] = {}
-    for number, values in enumerate(dataset.with_format(None)):
-        # Where rows have different numbers of options, a table fills up with None.
-        given = {key: value for key, value in values.items() if value is not None}
-        try:
-            row = _row(given, f"{name}/{number}")
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name}, row {number}: {error}") from None
-        if places.setdefault(row["id"], number) != number:
-            raise ValueError(f"{name}, row {number}: the id {row['id']!r} is that of row {places[row['id']]} too")
-        rows.append(row)
-    if not rows:
-        raise ValueError(f"{name} has no rows")
-    return Dataset.from_list(rows, features=CLOZE_FEATURES)
+    # Where rows have different numbers of options, a table fills up with None.
+    rows = ({key: value for key, value in row.items() if value is not None} for row in dataset.with_format(None))
+    return _check_rows(name, ((f"row {number}", f"{name}/{number}", row) for number, row in enumerate(rows)))
 
 
 def without_articles_of(rows: Dataset, others: Dataset) -> Dataset:
-    """Leave out the rows whose article stands in another corpus too; how many is told in the log.
+    """Remove the rows whose article also occurs in another corpus, and log how many.
 
-    ReCAM's files share articles, and some of them damaged characters. So articles are compared by their ASCII letters
-    and digits alone, unless these are less than half of one.
-
-    Args:
-        rows: the corpus to learn from.
-        others: the corpus to be scored on.
-
-    Returns:
-        The other rows, in their order.
+    ReCAM's files share articles, some of them with damaged characters. So articles are compared by their ASCII letters
+    and digits only, unless these are less than half of one.
     """
-    theirs = {_compared(article) for article in others["article"]}
-    kept = [number for number, article in enumerate(rows["article"]) if _compared(article) not in theirs]
-    logger.info(
-        "%d of %d rows are left out: their article stands in the other corpus too", len(rows) - len(kept), len(rows)
-    )
+    theirs = set(map(_comparable, others["article"]))
+    kept = [number for number, article in enumerate(rows["article"]) if _comparable(article) not in theirs]
+    logger.info("Removed %d of %d rows whose article is in the other corpus too", len(rows) - len(kept), len(rows))
     return rows.select(kept)
 
 
-def _compared(article: str) -> str:
-    compared = _NEITHER_LETTER_NOR_DIGIT.sub("", article.lower())
-    return compared if 2 * len(compared) >= len(article) else " ".join(article.split())
+def _comparable(article: str) -> str:
+    letters = re.sub("[^a-z0-9]+", "", article.lower())
+    return letters if 2 * len(letters) >= len(article) else " ".join(article.split())
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the number and the object of each line that is not blank."""
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
-            if raw.strip():
-                yield number, _parse(path, number, raw)
+def _check_rows(source: str | Path, questions: Iterable[tuple[int | str, str, Mapping[str, Any]]]) -> Dataset:
+    """Check questions, each given as its place in the source, the id if it has none, and its fields."""
+    rows: dict[str, dict[str, Any]] = {}
+    for where, default_id, values in questions:
+        try:
+            row = _check_row(values, default_id)
+        except (TypeError, ValueError) as error:
+            raise CorpusError(source, where, str(error)) from None
+        if row["id"] in rows:
+            raise CorpusError(source, where, f"the id {row['id']!r} is that of an earlier question; make ids unique")
+        rows[row["id"]] = row
+    if not rows:
+        raise CorpusError(source, "at its end", "there is no question")
+    return Dataset.from_list(list(rows.values()), features=CLOZE_FEATURES)
 
 
-def _parse(path: Path, number: int, raw: bytes) -> Mapping[str, Any]:
-    try:
-        # Some editors put a byte order mark before the first line.
-        values = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip())
-    except UnicodeDecodeError as error:
-        bad = raw[error.start : error.end]
-        raise CorpusError(path, number, f"the bytes {bad!r} are not UTF-8; convert the file to UTF-8") from None
-    except json.JSONDecodeError as error:
-        problem = f"this is not JSON ({error.msg}, column {error.colno}); there must be one object a line"
-        raise CorpusError(path, number, problem) from None
-    except RecursionError:
-        raise CorpusError(path, number, "the JSON nests too deep for a file in the format of ReCAM") from None
-    if not isinstance(values, dict):
-        raise CorpusError(
-            path, number, f"{values!r:.80} stands where an object must, with article, question and options"
-        )
-    return values
-
-
-def _row(values: Mapping[str, Any], default_id: str) -> ClozeRow:
-    """Check one question.
-
-    Raises:
-        TypeError, ValueError: for one that is wrong.
-    """
-    asked = cloze_question_of(values)
-    row_id = values.get("id")
-    if row_id is None:
-        row_id = default_id
-    elif isinstance(row_id, int) and not isinstance(row_id, bool):
-        row_id = str(row_id)
-    check_text("the id", row_id)
-    return ClozeRow(
-        id=row_id,
-        article=asked.article,
-        question=asked.question,
-        options=list(asked.options),
-        label=_label(values, asked),
-    )
-
-
-def _label(values: Mapping[str, Any], asked: ClozeQuestion) -> int:
-    last = len(asked.options) - 1
-    label, answer = values.get("label"), values.get("answer")
-    if label is None and answer is not None:
-        letters = ascii_uppercase[: last + 1]
-        if not isinstance(answer, str) or answer not in list(letters):
-            raise ValueError(f"answer is {answer!r:.80}; it must be a letter from A to {letters[-1]}")
-        return letters.index(answer)
+def _check_row(values: Mapping[str, Any], default_id: str) -> dict[str, Any]:
+    question = cloze_question_of(values)
+    row_id, label = values.get("id"), values.get("label")
+    row_id = default_id if row_id is None else str(row_id) if isinstance(row_id, int) else check_text(row_id, "id")
+    last = len(question.options) - 1
     if label is None:
-        return UNKNOWN_LABEL
-    if not isinstance(label, int) or isinstance(label, bool) or not UNKNOWN_LABEL <= label <= last:
-        raise ValueError(
-            f"label is {label!r:.80}; it must be the number of an option, 0 to {last}, or be left out where it is "
-            "unknown"
-        )
-    return label
+        label = UNKNOWN_LABEL
+    elif not isinstance(label, int) or isinstance(label, bool) or not UNKNOWN_LABEL <= label <= last:
+        problem = f"label is {truncate_repr(label)}"
+        raise ValueError(f"{problem}; it must be the number of an option, 0 to {last}, or be left out if unknown")
+    return {"id": row_id, **question._asdict(), "label": label}

@@ -1,8 +1,7 @@
-"""Training and scoring of one abstract cloze model over Trainer, and the vote of several."""
+"""Trainer of abstract cloze models, and the vote of several."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,49 +10,48 @@ import torch
 from datasets import Dataset
 from transformers import EvalPrediction
 
-from ..training.sampling import sorted_by_length
-from ..training.trainer import TwoRatesTrainer
-from .arguments import ClozeTrainingArguments
+from ..files import read_json_object, write_json
+from ..training.corpora import file_label
+from ..training.experiment import Experiment
+from ..training.sampling import sort_by_length
+from ..training.trainer import LengthGroupedTrainer
+from ..voting import majority_vote
 from .collator import ClozeCollator
 
 Probabilities = dict[str, list[float]]
 
 
-class AbstractClozeTrainer(TwoRatesTrainer):
-    """`TwoRatesTrainer` with accuracy over the questions whose label is known.
+class AbstractClozeTrainer(LengthGroupedTrainer):
+    """`LengthGroupedTrainer` with accuracy, in percent, over the questions whose label is known.
 
     Args:
         model: any multiple-choice model.
         args: `ClozeTrainingArguments`.
-        tokenizer: saved with the model.
-        **kwargs: other arguments of `Trainer`; datasets are what `cloze_features` returns.
+        processing_class: the tokenizer, saved with the model.
+        **kwargs: other arguments of `Trainer`; datasets are what `encode_dataset` returns.
     """
 
-    def __init__(self, model: Any, args: ClozeTrainingArguments, tokenizer: Any, **kwargs: Any) -> None:
+    def __init__(self, model: Any, args: Any, processing_class: Any, **kwargs: Any) -> None:
         super().__init__(
             model=model,
             args=args,
-            processing_class=tokenizer,
-            data_collator=ClozeCollator(tokenizer),
+            processing_class=processing_class,
+            data_collator=ClozeCollator(processing_class),
             compute_metrics=_accuracy,
             preprocess_logits_for_metrics=_option_probabilities,
             **kwargs,
         )
 
     def predict_options(self, rows: Dataset, features: Dataset) -> tuple[Probabilities, dict[str, float]]:
-        """Predict a corpus.
-
-        Args:
-            rows: of the corpus.
-            features: of the rows, in their order.
+        """Predict a corpus, given as its rows and their features in the same order.
 
         Returns:
             Row id -> the probability of each of its options; and loss, accuracy and timings, prefixed `test_`.
 
         Raises:
-            ValueError: if the model has diverged.
+            ValueError: the model has diverged.
         """
-        numbered = sorted_by_length(features.add_column("row", list(range(len(features)))))
+        numbered = sort_by_length(features.add_column("row", list(range(len(features)))))
         output = self.predict(numbered, metric_key_prefix="test")
         if not np.isfinite(output.predictions).all():
             raise ValueError(
@@ -76,7 +74,7 @@ def _option_probabilities(logits: torch.Tensor, labels: torch.Tensor) -> torch.T
 def _accuracy(prediction: EvalPrediction) -> dict[str, float]:
     known = prediction.label_ids >= 0
     right = prediction.predictions.argmax(axis=-1) == prediction.label_ids
-    return {"accuracy": float(right[known].mean())} if known.any() else {}
+    return {"accuracy": 100 * float(right[known].mean())} if known.any() else {}
 
 
 def best_options(probabilities: Mapping[str, Sequence[float]]) -> dict[str, int]:
@@ -94,18 +92,28 @@ def vote(models: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, int]:
         For each question, the option that most models find the most probable; of options with equally many votes the
         one whose probabilities have the highest sum over all models, and of those the first.
     """
-    votes = [best_options(model) for model in models]
-    chosen = {}
+    votes, chosen = list(map(best_options, models)), {}
     for row_id, first in models[0].items():
-        given = [choices[row_id] for choices in votes]
-        # Exact sums: the order of the models must not decide.
-        sums = [math.fsum(model[row_id][option] for model in models) for option in range(len(first))]
-        chosen[row_id] = max(range(len(first)), key=lambda option: (given.count(option), sums[option]))
+        # Candidates in the order of the options, so that the first of equal ones is chosen.
+        scores = {option: [model[row_id][option] for model in models] for option in range(len(first))}
+        chosen[row_id] = majority_vote([vote[row_id] for vote in votes], scores=scores)
     return chosen
 
 
 def accuracy(predictions: Mapping[str, int], rows: Dataset) -> dict[str, float]:
-    """Share of the labelled questions whose option is right, as `{"accuracy": ...}`; empty without labelled ones."""
+    """Percentage of the labelled questions whose option is right; empty without labelled ones."""
     labelled = [(row_id, label) for row_id, label in zip(rows["id"], rows["label"], strict=True) if label >= 0]
     right = sum(predictions[row_id] == label for row_id, label in labelled)
-    return {"accuracy": right / len(labelled)} if labelled else {}
+    return {"accuracy": 100 * right / len(labelled)} if labelled else {}
+
+
+def vote_of_runs(experiment: Experiment) -> dict[str, dict[str, float]]:
+    """Let the models of several runs vote, write their choices, and score them; nothing for a single run."""
+    scores = {}
+    for name, rows in experiment.corpora.test.items() if len(experiment.results) > 1 else ():
+        folders = [experiment.output_dir / result["run"] for result in experiment.results]
+        files = [folder / f"probabilities_{file_label(name)}.json" for folder in folders]
+        chosen = vote([read_json_object(file, "delete run-results.json beside it to score it again") for file in files])
+        write_json(chosen, experiment.output_dir / f"predictions_{file_label(name)}.json")
+        scores[name] = accuracy(chosen, rows)
+    return {name: measured for name, measured in scores.items() if measured}

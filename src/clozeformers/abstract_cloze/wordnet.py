@@ -1,142 +1,209 @@
 """Definitions of words in WordNet, under the part of speech that they have in their sentence.
 
-Source: Miller (1995), "WordNet: A Lexical Database for English"; as extra input to a reader of abstract words: WN-DUMA
-(XRJL-HKUST at SemEval-2021 Task 4), Section 3.1.
+A dictionary is a folder with the files of the manual page wndb(5WN), or NLTK's zip archive of one. Sources: Miller
+(1995), "WordNet: A Lexical Database for English"; Jiang et al., "XRJL-HKUST at SemEval-2021 Task 4", section 3.1.
 """
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import unicodedata
+import warnings
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
+from ..files import CorpusError
+from ..text import check_text, truncate_repr
 from ..words import split_words
-from .part_of_speech import PartOfSpeech, PartOfSpeechTagger, get_tagger
-from .wordnet_install import find_dictionary
-from .wordnet_reader import Dictionary
+from .part_of_speech import Tagger, get_tagger, import_extra
 
-# In the order in which WordNet itself lists them.
-_PARTS = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}
-_MOST_REMEMBERED = 2**16
+INSTALL_HINT = (
+    "`clozeformers wordnet install` copies it from the system's package, which `apt-get install wordnet-base "
+    "wordnet-sense-index` installs, or downloads it as `python -m nltk.downloader wordnet` does"
+)
+DICTIONARY_FILES = (
+    *(f"{kind}.{part}" for kind in ("index", "data") for part in ("noun", "verb", "adj", "adv")),
+    *(f"{part}.exc" for part in ("noun", "verb", "adj", "adv")),
+    "lexnames",
+)
+SYSTEM_FOLDERS = (
+    *("/usr/share/wordnet", "/usr/share/wordnet/dict", "/usr/share/wordnet-3.0/dict"),  # the first is Debian's
+    *("/usr/local/WordNet-3.0/dict", "/opt/local/share/WordNet-3.0/dict", "/opt/homebrew/opt/wordnet/dict"),
+)
+_REINSTALL = "delete the dictionary and install it again: clozeformers wordnet install"
+_PARTS = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}  # in WordNet's own order
 _APOSTROPHES = str.maketrans("‘’ʼ＇‐‑", "''''--")
 
 
-class Glosses(NamedTuple):
-    """What WordNet says of a word.
+def data_folder() -> Path:
+    """Return the data folder of this library: ``$CLOZEFORMERS_HOME``, or ``clozeformers`` in the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(os.environ.get("CLOZEFORMERS_HOME") or Path(cache, "clozeformers")).expanduser()
 
-    Attributes:
-        definitions: without examples, in WordNet's order.
-        part_of_speech: that they are of, ``"noun"``, ``"verb"``, ``"adjective"`` or ``"adverb"``; None without any.
-        found_by: ``"tag"``: the word itself has an entry under the part of speech that was asked for; ``"base form"``:
-            its base form has; ``"any part of speech"``: it, or its base form, has one under another; ``"none"``.
+
+def dictionary_places() -> list[Path]:
+    """List where a dictionary may be: in this library's data folder, NLTK's, or where system packages install it."""
+    folders = [data_folder(), *map(Path, filter(None, map(str, import_extra("nltk.data").path)))]
+    in_folders = [folder / "corpora" / name for folder in folders for name in ("wordnet", "wordnet.zip")]
+    return [*in_folders, *map(Path, SYSTEM_FOLDERS)]
+
+
+def find_dictionary() -> Path:
+    """Find a dictionary that has all files.
+
+    Raises:
+        FileNotFoundError: there is none; names incomplete ones, and the commands that install one.
+        CorpusError: an archive is damaged.
+        ImportError: NLTK is not installed.
     """
+    incomplete = []
+    for place in dictionary_places():
+        missing = missing_files(place)
+        if not missing:
+            return place
+        if len(missing) < len(DICTIONARY_FILES):
+            incomplete.append(f"{place} lacks {', '.join(missing)}")
+    found = f" ({'; '.join(incomplete)})" if incomplete else ""
+    raise FileNotFoundError(f"WordNet is not installed{found}: {INSTALL_HINT}")
 
-    definitions: tuple[str, ...]
-    part_of_speech: str | None
-    found_by: Literal["tag", "base form", "any part of speech", "none"]
+
+def missing_files(place: Path) -> list[str]:
+    """List the files that a folder or archive lacks to be a dictionary."""
+    if not place.exists():
+        return list(DICTIONARY_FILES)
+    root = dictionary_root(place)
+    return [name for name in DICTIONARY_FILES if not (root / name).is_file()]
 
 
-NO_GLOSSES = Glosses((), None, "none")
+def dictionary_root(place: Path) -> Path | zipfile.Path:
+    """Open a dictionary's folder, which may be in NLTK's zip archive."""
+    try:
+        return zipfile.Path(place, "wordnet/") if place.suffix == ".zip" else place
+    except zipfile.BadZipFile as error:
+        raise CorpusError(place, "at its end", f"the archive is damaged ({error}); {_REINSTALL}") from error
+
+
+def _read_dictionary(place: Path) -> dict[str, bytes]:
+    """Read all files; raise a CorpusError for one that is missing or truncated."""
+    root = dictionary_root(place)
+    files = {}
+    for name in DICTIONARY_FILES:
+        try:
+            files[name] = (root / name).read_bytes()
+        except (FileNotFoundError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise CorpusError(place, name, f"the file cannot be read ({error}); {_REINSTALL}") from error
+        if not files[name].endswith(b"\n"):
+            raise CorpusError(place, name, f"the file is empty or truncated; {_REINSTALL}")
+    for part in ("noun", "verb", "adj", "adv"):
+        offset = int(max(re.findall(rb" (\d{8})\b", files[f"index.{part}"]), default=b"0"))
+        if offset >= len(files[f"data.{part}"]):
+            problem = f"the file is truncated: the index names an entry at byte {offset}; {_REINSTALL}"
+            raise CorpusError(place, f"data.{part}", problem)
+    return files
+
+
+def _nltk_reader(files: dict[str, bytes]) -> Any:
+    """Make NLTK's reader of files in memory; from disk, it only reads NLTK's own data folders."""
+    wordnet, data = import_extra("nltk.corpus.reader.wordnet"), import_extra("nltk.data")
+
+    class Root(data.PathPointer):  # type: ignore[name-defined]
+        open = file_size = join = None  # abstract methods, which the reader below does not call
+
+    class Reader(wordnet.WordNetCorpusReader):  # type: ignore[name-defined]
+        def open(self, file: str) -> io.TextIOWrapper:
+            return io.TextIOWrapper(io.BytesIO(files[file]), "utf-8", newline="\n")
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Skip the mapping to other versions of WordNet, which needs a copy in NLTK's data folder."""
+
+    with warnings.catch_warnings():
+        # Silence NLTK's warning about missing Open Multilingual WordNet data.
+        warnings.filterwarnings("ignore", message="The multilingual functions", category=UserWarning)
+        return Reader(Root(), omw_reader=None)
+
+
+class Glosses(NamedTuple):
+    """Definitions of a word."""
+
+    definitions: tuple[str, ...]  # without examples, the most frequent meaning first
+    part_of_speech: str | None  # of the definitions; None if there are none
 
 
 class WordNet:
-    """Definitions by word and part of speech; each is looked up once. May be used from several threads.
+    """Definitions by word and part of speech. Safe to use from several threads; another process reads its own copy.
 
     Args:
-        place: the dictionary, a folder or NLTK's zip archive; `find_wordnet` finds one. Reading its index takes some
-            seconds.
+        place: the dictionary, a folder or NLTK's zip archive. Loading takes some seconds.
 
     Attributes:
-        place: as it was given.
-        reader: NLTK's ``WordNetCorpusReader``, for all else that WordNet knows. Not safe in several threads.
+        reader: NLTK's ``WordNetCorpusReader``, which is not thread-safe.
 
     Raises:
         ImportError: NLTK is not installed.
-        CorpusError: a file of the dictionary is damaged: names it.
-        OSError: a file is missing or cannot be read.
+        CorpusError: a file of the dictionary is missing or damaged.
     """
 
     def __init__(self, place: str | Path) -> None:
+        nltk_error = import_extra("nltk.corpus.reader.wordnet").WordNetError
         self.place = Path(place)
-        self._dictionary = Dictionary(self.place)
+        self._errors = (nltk_error, ValueError, AssertionError, LookupError, StopIteration, AttributeError)
         self._lock = Lock()
-        self._remembered = lru_cache(maxsize=_MOST_REMEMBERED)(self._look_up)
-
-    @property
-    def reader(self) -> Any:
-        """NLTK's reader."""
-        return self._dictionary.reader
-
-    def reading(self, form: str) -> AbstractContextManager[None]:
-        """While something is asked of the reader about a word: errors on damaged entries become a `CorpusError`."""
-        return self._dictionary.reading(form, "data.*")
+        files = _read_dictionary(self.place)
+        try:
+            self.reader = _nltk_reader(files)
+        except self._errors as error:
+            raise CorpusError(self.place, "in an index", f"a line is damaged ({error!r}); {_REINSTALL}") from error
 
     def __reduce__(self) -> tuple[Callable[[Path], WordNet], tuple[Path]]:
-        """Another process reads the dictionary itself, once."""
         return _open_wordnet, (self.place,)
 
-    def look_up(self, word: str, part_of_speech: str | None) -> Glosses:
-        """Look up a word.
+    @contextmanager
+    def reading(self, word: str) -> Iterator[None]:
+        """Turn NLTK's errors about a damaged entry of this word into a `CorpusError`."""
+        try:
+            yield
+        except self._errors as error:
+            problem = f"the entry of {word!r} cannot be read: it is damaged ({error!r}); {_REINSTALL}"
+            raise CorpusError(self.place, "data files", problem) from error
 
-        Its case does not matter, nor spaces, hyphens and apostrophes that WordNet writes otherwise (``White House``,
-        ``well-known``, ``Jack's``). An inflected form that is an entry itself has its own definitions and then those of
-        its base form, as NLTK gives them.
+    def look_up(self, word: str, part_of_speech: str | None) -> Glosses:
+        """Look up a word or phrase, in any case and with any spaces, hyphens and apostrophes.
+
+        An inflected form that is an entry itself (``found``) has its own definitions, then those of its base form.
 
         Args:
-            word: one word, or several that are one entry.
-            part_of_speech: ``"noun"``, ``"verb"``, ``"adjective"`` or ``"adverb"``; ``"other"`` or None for any.
+            word: the word or phrase.
+            part_of_speech: ``"noun"``, ``"verb"``, ``"adjective"`` or ``"adverb"``; anything else for any of them.
 
         Returns:
-            The definitions under the part of speech; where there are none, those of the first part of speech, in the
-            order above, that has some; where there are none at all, ``NO_GLOSSES``.
+            The definitions under the part of speech, if there are any; otherwise those under the first one, in the
+            order above, that has some. An entry of the word itself comes before one of its base form.
 
         Raises:
-            TypeError: the word is no string.
-            ValueError: another part of speech; or, a CorpusError, the entry in the dictionary is damaged.
+            CorpusError: the entry in the dictionary is damaged.
         """
-        if not isinstance(word, str):
-            raise TypeError(f"word is {word!r:.80}; give a string")
-        if part_of_speech is not None and part_of_speech not in get_args(PartOfSpeech):
-            raise ValueError(
-                f"part_of_speech is {part_of_speech!r}; it must be None or one of "
-                f"{', '.join(map(repr, get_args(PartOfSpeech)))}"
-            )
-        return self._remembered(word, part_of_speech)
-
-    def _look_up(self, word: str, part_of_speech: str | None) -> Glosses:
+        own = [part_of_speech] if part_of_speech in _PARTS else []
+        searches = [(own, True), (own, False), (_PARTS, True), (_PARTS, False)]
         forms = written_forms(word)
-        with self._lock:
-            for part, as_it_stands in _searches(part_of_speech):
-                for form in forms:
-                    base = self._dictionary.base_form(form, _PARTS[part])
-                    if base is not None and (base == form or not as_it_stands):
-                        definitions = self._dictionary.definitions(form, _PARTS[part])
-                        if part != part_of_speech:
-                            return Glosses(definitions, part, "any part of speech")
-                        return Glosses(definitions, part, "tag" if base == form else "base form")
-        return NO_GLOSSES
-
-
-def _searches(part_of_speech: str | None) -> Iterator[tuple[str, bool]]:
-    """In which part of speech to look, and whether for the word as it stands only; one search after the other."""
-    if part_of_speech in _PARTS:
-        yield part_of_speech, True
-        yield part_of_speech, False
-    yield from ((part, True) for part in _PARTS)
-    yield from ((part, False) for part in _PARTS)
+        with self._lock, self.reading(word):
+            for part, exact, form in ((p, exact, form) for parts, exact in searches for p in parts for form in forms):
+                base = self.reader.morphy(form, _PARTS[part])
+                if base is not None and (base == form or not exact):
+                    synsets = self.reader.synsets(form, _PARTS[part])
+                    return Glosses(tuple(dict.fromkeys(synset.definition() for synset in synsets)), part)
+        return Glosses((), None)
 
 
 def written_forms(word: str) -> list[str]:
-    """How WordNet may write a word: in lower case, with ``_`` for spaces, then without what it may leave out.
-
-    Returns:
-        Different forms, the most faithful first; none for a string without letters and digits.
-    """
+    """List the ways in which WordNet may write a word, the most faithful first: lower case, ``_`` for a space, ..."""
     plain = unicodedata.normalize("NFKC", word).translate(_APOSTROPHES).lower()
     forms = ["_".join(plain.split())]
     changes: tuple[Callable[[str], str], ...] = (
@@ -145,79 +212,46 @@ def written_forms(word: str) -> list[str]:
         lambda form: form.replace("-", "_"),
         lambda form: form.replace("_", "-"),
         lambda form: re.sub(r"[-_]", "", form),
-        _without_accents,
+        lambda form: "".join(c for c in unicodedata.normalize("NFKD", form) if not unicodedata.combining(c)),
     )
     for change in changes:
         forms = list(dict.fromkeys([*forms, *map(change, forms)]))
     return [form for form in forms if any(map(str.isalnum, form))]
 
 
-def _without_accents(form: str) -> str:
-    return "".join(letter for letter in unicodedata.normalize("NFKD", form) if not unicodedata.combining(letter))
-
-
-class OptionReader:
-    """Looks up words under the part of speech that they have in their sentence.
-
-    Args:
-        wordnet: the dictionary.
-        tagger: tells the part of speech; `get_tagger` gives the default one.
-    """
-
-    def __init__(self, wordnet: WordNet, tagger: PartOfSpeechTagger) -> None:
-        self.wordnet = wordnet
-        self.tagger = tagger
-
-    def glosses(self, word: str, sentence: str, start: int) -> Glosses:
-        """Look up a word of a sentence.
-
-        Args:
-            word: one word, or several, as they stand in the sentence.
-            sentence: the sentence.
-            start: the word's place in it, in characters.
-
-        Returns:
-            What :meth:`WordNet.look_up` finds. Of several words, the last that is a noun, verb, adjective or adverb
-            gives the part of speech.
-
-        Raises:
-            ValueError: the word does not stand there.
-        """
-        end = start + len(word)
-        if start < 0 or sentence[start:end] != word:
-            raise ValueError(f"{word!r} does not stand at character {start} of {sentence!r:.200}; give its place there")
-        words = split_words(sentence)
-        tags = self.tagger.tag([each.text for each in words])
-        own = [tag for each, tag in zip(words, tags, strict=True) if each.start < end and start < each.end]
-        part = next((tag for tag in reversed(own) if tag in _PARTS), "other")
-        return self.wordnet.look_up(word, part)
-
-    def many(self, words: Sequence[str], sentences: Sequence[str], starts: Sequence[int]) -> list[Glosses]:
-        """Look up one word in each of several sentences, as :meth:`glosses`.
-
-        Raises:
-            ValueError: as :meth:`glosses`, or the three are not of one length.
-        """
-        if not len(words) == len(sentences) == len(starts):
-            raise ValueError(
-                f"there are {len(words)} words, {len(sentences)} sentences and {len(starts)} starts; give one each"
-            )
-        return [self.glosses(*each) for each in zip(words, sentences, starts, strict=True)]
-
-
 def find_wordnet() -> WordNet:
-    """Find WordNet on this computer, and read its index; it is read once a process.
-
-    Raises:
-        FileNotFoundError: it is not there; says which commands would install it.
-        ImportError, CorpusError: as `WordNet`.
-    """
+    """Load the WordNet of this computer, once per process; for errors, see `find_dictionary` and `WordNet`."""
     return _open_wordnet(find_dictionary())
 
 
 @lru_cache(maxsize=4)
 def _open_wordnet(place: Path) -> WordNet:
     return WordNet(place)
+
+
+class DefinitionLookup:
+    """Looks up words under the part of speech that they have in their sentence.
+
+    Args:
+        wordnet: the dictionary; `find_wordnet` by default.
+        tag: a function from the words of a sentence to their parts of speech; `get_tagger` by default.
+    """
+
+    def __init__(self, wordnet: WordNet | None = None, tag: Tagger | None = None) -> None:
+        self.wordnet = wordnet or find_wordnet()
+        self.tag = tag or get_tagger()
+
+    def glosses(self, word: str, sentence: str, start: int) -> Glosses:
+        """Look up a word at a character of a sentence; a phrase has its last part of speech that WordNet knows."""
+        end = start + len(word)
+        words = split_words(sentence)
+        tags = zip(words, self.tag([each.text for each in words]), strict=True)
+        own = [tag for each, tag in tags if each.start < end and start < each.end and tag in _PARTS]
+        return self.wordnet.look_up(word, own[-1] if own else None)
+
+    def many(self, words: Sequence[str], sentences: Sequence[str], starts: Sequence[int]) -> list[Glosses]:
+        """Look up one word in each sentence; see `glosses`."""
+        return [self.glosses(*each) for each in zip(words, sentences, starts, strict=True)]
 
 
 def definitions(word: str, sentence: str) -> list[str]:
@@ -229,22 +263,18 @@ def definitions(word: str, sentence: str) -> list[str]:
     ```
 
     Args:
-        word: one word, or several; its case does not matter.
-        sentence: where it stands; its first place in it counts.
+        word: a word or phrase, in any case.
+        sentence: has the word; its first occurrence counts.
 
     Returns:
-        The definitions in WordNet's order, without examples; none where WordNet has not the word.
+        The definitions in WordNet's order, without examples; empty if WordNet does not have the word.
 
     Raises:
-        TypeError: word or sentence is no string.
-        ValueError: the word is not in the sentence, as a whole word.
-        FileNotFoundError, ImportError, CorpusError: as `find_wordnet` and `get_tagger`.
+        TypeError, ValueError: an argument is not text, or the word does not occur in the sentence as a whole word.
+        FileNotFoundError, ImportError, CorpusError: see `find_wordnet` and `get_tagger`.
     """
-    for value in (word, sentence):
-        if not isinstance(value, str):
-            raise TypeError(f"{value!r:.80} is no string; give a word and the sentence that it stands in")
-    found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", sentence, re.IGNORECASE) if word.strip() else None
+    word, sentence = check_text(word, "word"), check_text(sentence, "sentence")
+    found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", sentence, re.IGNORECASE)
     if found is None:
-        raise ValueError(f"{word!r} is no word of {sentence!r:.200}; give a word as it stands in the sentence")
-    reader = OptionReader(find_wordnet(), get_tagger())
-    return list(reader.glosses(found[0], sentence, found.start()).definitions)
+        raise ValueError(f"{word!r} is not a word of {truncate_repr(sentence)}; give a word as the sentence has it")
+    return list(DefinitionLookup().glosses(found[0], sentence, found.start()).definitions)

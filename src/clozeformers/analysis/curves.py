@@ -1,137 +1,107 @@
-"""Curves of several training runs side by side, from the state that the Trainer keeps of each."""
+"""Training curves of several runs, from the log that transformers' Trainer keeps of each."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from .plots import Line, line_chart, require_matplotlib
+from ..files import CorpusError, read_json_object, write_json, write_text
+from .plots import line_chart, require_matplotlib
 from .tables import markdown_table
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 STATE_FILE = "trainer_state.json"
-TRAINING_LOSS = "loss"
-_NOT_MEASURED = ("step", "epoch")
-
-
-class Point(NamedTuple):
-    """A value and when it was measured."""
-
-    step: int
-    epoch: float
-    value: float
+_HINT = f"give the {STATE_FILE} of a run, or the folder that holds it"
 
 
 @dataclass(frozen=True)
 class TrainingCurves:
-    """A measure of several runs over their steps.
+    """A measure of several runs.
 
     Attributes:
         measure: its name in the Trainer's log, such as ``"eval_f1"``.
-        curves: name of a run -> its points.
-        losses: name of a run -> the points of its training loss; empty where none was logged.
+        curves: name of a run -> a frame with the columns ``epoch`` and ``value``, indexed by the training step.
+        losses: name of a run -> its training loss by step, empty where none was logged.
     """
 
     measure: str
-    curves: Mapping[str, tuple[Point, ...]]
-    losses: Mapping[str, tuple[Point, ...]]
+    curves: Mapping[str, DataFrame]
+    losses: Mapping[str, Series]
 
-    def best(self, run: str) -> Point:
-        """The first highest point of a run; the lowest where the measure is a loss."""
-        points = self.curves[run]
-        if "loss" in self.measure:
-            return min(points, key=lambda point: point.value)
-        return max(points, key=lambda point: point.value)
+    def best_step(self, run: str) -> int:
+        """Return the first step with the highest value of a run; with the lowest if the measure is a loss."""
+        values = self.curves[run]["value"]
+        return int(values.idxmin() if "loss" in self.measure else values.idxmax())
 
     def to_markdown(self) -> str:
-        """A row a run: its best value, the step and epoch of it, and the last value."""
+        """Return a table of the best and the last value of each run."""
         header = ["run", f"best {self.measure}", "step", "epoch", "last value", "last step"]
         rows = []
-        for run, points in self.curves.items():
-            best, last = self.best(run), points[-1]
-            rows.append(
-                [
-                    run,
-                    f"{best.value:.4f}",
-                    f"{best.step:,}",
-                    f"{best.epoch:.2f}",
-                    f"{last.value:.4f}",
-                    f"{last.step:,}",
-                ]
-            )
-        return f"# Training curves\n\n{markdown_table(header, rows)}\n"
+        for run, curve in self.curves.items():
+            step = self.best_step(run)
+            epoch, best = curve.loc[step]
+            last = [f"{curve['value'].iloc[-1]:.4f}", f"{curve.index[-1]:,}"]
+            rows.append([run, f"{best:.4f}", f"{step:,}", f"{epoch:.2f}", *last])
+        return f"# Training curves\n\n{markdown_table(header, rows, len(header) - 1)}\n"
 
-    def to_json(self) -> str:
-        """Measure, best point and all points of each run, as JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the best step and all values of each run as JSON can hold them."""
         runs = {
             run: {
-                "best": self.best(run)._asdict(),
-                self.measure: [point._asdict() for point in points],
-                "training_loss": [point._asdict() for point in self.losses[run]],
+                "best_step": self.best_step(run),
+                self.measure: curve["value"].to_dict(),
+                "training_loss": self.losses[run].to_dict(),
             }
-            for run, points in self.curves.items()
+            for run, curve in self.curves.items()
         }
-        return json.dumps({"measure": self.measure, "runs": runs}, ensure_ascii=False, indent=1) + "\n"
+        return {"measure": self.measure, "runs": runs}
 
 
 def training_curves(runs: Mapping[str, str | Path], measure: str) -> TrainingCurves:
     """Read a measure and the training loss of several runs.
 
-    Values that are no finite numbers are left out. Of several values of one step the first counts: the later ones are
-    those of the best model, scored once more at the end. Of several seeds, the curve is the mean at the steps that all
-    have measured.
+    The curve of a run with several seeds is the mean over the steps that all seeds logged. Values that are not finite
+    are left out. The first value of a step counts: the best model is evaluated once more at the end.
 
     Args:
-        runs: name of a run -> its ``trainer_state.json``, or the folder that holds it, or the folder of a command with
-            several seeds.
-        measure: a name of the Trainer's log, such as ``"eval_f1"``.
+        runs: name of a run -> its ``trainer_state.json``, the folder that holds it, or the output folder of a training
+            script with several seeds.
+        measure: a name in the Trainer's log, such as ``"eval_f1"``.
 
     Raises:
-        FileNotFoundError: a run has no such file.
-        ValueError: there are no runs; a file is damaged, or has no value of this measure.
+        FileNotFoundError: there is no ``trainer_state.json``.
+        ValueError: a file is damaged or has no values of the measure, or the seeds of a run have no step in common.
     """
-    if not runs:
-        raise ValueError("there are no runs to compare; give one or more, by name")
     curves, losses = {}, {}
-    for run, place in runs.items():
-        logs = {path: _read_log(path) for path in _state_files(Path(place))}
-        for path, log in logs.items():
-            if not _points(log, measure):
-                there = {name for entry in log for name in entry if _points(log, name)}.difference(_NOT_MEASURED)
-                raise ValueError(
-                    f"{path} has no values of {measure!r}; there are: {', '.join(sorted(there)) or 'none'}"
-                )
-        curves[run] = _mean([_points(log, measure) for log in logs.values()])
-        losses[run] = _mean([_points(log, TRAINING_LOSS) for log in logs.values()])
-        if not curves[run]:
-            raise ValueError(f"the runs in {place} have no step in common at which {measure!r} was measured")
+    for run, path in runs.items():
+        logs = [_read_log(file, measure) for file in _state_files(Path(path))]
+        curves[run] = logs[0][["epoch"]].join(_mean(logs, measure), how="inner")
+        losses[run] = _mean(logs, "loss")
+        if curves[run].empty:
+            raise ValueError(f"the seeds in {path} have no step in common at which {measure!r} was logged")
     return TrainingCurves(measure, curves, losses)
 
 
 def write_training_curves(curves: TrainingCurves, folder: str | Path) -> None:
-    """Write ``training_curves.png``, ``.json`` and ``.md`` into a folder, which is made if it is not there.
-
-    Raises:
-        ImportError: matplotlib is not installed. Nothing is written then.
-    """
-    panels = {curves.measure: _lines(curves.curves)}
-    if curves.measure != TRAINING_LOSS and any(curves.losses.values()):
-        panels["training loss"] = _lines(curves.losses)
+    """Write ``training_curves.png``, ``.json`` and ``.md`` into a folder; without matplotlib, raise an ImportError."""
     require_matplotlib()
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    line_chart(panels, "step", folder / "training_curves.png")
-    (folder / "training_curves.json").write_text(curves.to_json(), encoding="utf-8")
-    (folder / "training_curves.md").write_text(curves.to_markdown(), encoding="utf-8")
+    panels = {curves.measure: {run: curve["value"] for run, curve in curves.curves.items()}}
+    losses = {run: loss for run, loss in curves.losses.items() if len(loss)}
+    if losses and curves.measure != "loss":
+        panels["training loss"] = losses
+    write_text(curves.to_markdown(), Path(folder, "training_curves.md"))
+    write_json(curves.to_dict(), Path(folder, "training_curves.json"))
+    line_chart(panels, "step", Path(folder, "training_curves.png"))
 
 
-def run_names(places: Sequence[Path]) -> list[str]:
-    """Name each run by its folder, with as many of the folders above as tell it from the other runs."""
-    parts = [place.resolve().parts for place in places]
+def run_names(paths: Sequence[Path]) -> list[str]:
+    """Name each run by its folder, with as many parent folders as distinguish it from the other runs."""
+    parts = [path.resolve().parts for path in paths]
     names = []
     for own in parts:
         others = [other for other in parts if other != own]
@@ -141,47 +111,33 @@ def run_names(places: Sequence[Path]) -> list[str]:
     return names
 
 
-def _state_files(place: Path) -> list[Path]:
-    """The Trainer's states of a run: one, or one a seed."""
-    if not place.is_dir():
-        return [place]
-    of_seeds = sorted(place.glob(f"seed-*/{STATE_FILE}"))
-    return of_seeds if of_seeds and not (place / STATE_FILE).exists() else [place / STATE_FILE]
+def _state_files(path: Path) -> list[Path]:
+    """The state files of a run: one, or one a seed."""
+    if not path.is_dir():
+        return [path]
+    if (path / STATE_FILE).exists():
+        return [path / STATE_FILE]
+    return sorted(path.glob(f"seed-*/{STATE_FILE}")) or [path / STATE_FILE]
 
 
-def _mean(curves: Sequence[Sequence[Point]]) -> tuple[Point, ...]:
-    """The mean of several curves at the steps that all of them have."""
-    by_step = [{point.step: point for point in points} for points in curves]
-    common = [point for point in curves[0] if all(point.step in points for points in by_step)]
-    return tuple(
-        Point(point.step, point.epoch, fmean(points[point.step].value for points in by_step)) for point in common
-    )
+def _read_log(path: Path, measure: str) -> DataFrame:
+    """Return the finite values of a Trainer's log: one row a step, one column a measure."""
+    from pandas import DataFrame, to_numeric
+
+    log: Any = read_json_object(path, _HINT).get("log_history")
+    if not isinstance(log, list) or not all(isinstance(entry, dict) and "step" in entry for entry in log):
+        raise CorpusError(path, 1, f"there is no list log_history of objects with a step; {_HINT}")
+    values = DataFrame(log, columns=sorted({"step", "epoch"}.union(*log))).apply(to_numeric, errors="coerce")
+    values = values.replace([math.inf, -math.inf], math.nan).groupby("step").first()
+    if measure not in values or values[measure].isna().all():
+        logged = values.drop(columns="epoch").dropna(axis="columns", how="all")
+        raise ValueError(f"{path} has no values of {measure!r}; it has {', '.join(logged) or 'none'}")
+    return values
 
 
-def _read_log(path: Path) -> list[dict[str, Any]]:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no {path}; give the {STATE_FILE} of a run, or the folder that holds it")
-    try:
-        log = json.loads(path.read_text(encoding="utf-8"))["log_history"]
-        if not isinstance(log, list) or not all(isinstance(entry, dict) for entry in log):
-            raise TypeError("log_history must be a list of objects")
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged, or no {STATE_FILE} of the Trainer ({error!r})") from None
-    return log
+def _mean(logs: Sequence[DataFrame], measure: str) -> Series:
+    """Average a measure at the steps that all logs have."""
+    from pandas import Series, concat
 
-
-def _points(log: Sequence[Mapping[str, Any]], measure: str) -> tuple[Point, ...]:
-    points: dict[int, Point] = {}
-    for entry in log:
-        value, step = entry.get(measure), entry.get("step")
-        if isinstance(value, (int, float)) and math.isfinite(value) and isinstance(step, int):
-            points.setdefault(step, Point(step, float(entry.get("epoch") or 0), float(value)))
-    return tuple(points.values())
-
-
-def _lines(curves: Mapping[str, Sequence[Point]]) -> list[Line]:
-    return [
-        Line(run, [point.step for point in points], [point.value for point in points])
-        for run, points in curves.items()
-        if points
-    ]
+    columns = [log[measure].dropna() if measure in log else Series(dtype=float) for log in logs]
+    return concat(columns, axis="columns", join="inner").mean(axis="columns").rename("value")

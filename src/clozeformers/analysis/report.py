@@ -1,179 +1,144 @@
-"""The HTML report: each question with its text, and what is right and what was predicted marked in it."""
+"""An error analysis and its files: Markdown, JSON, charts, and an HTML page with every question and its texts."""
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from ..abstract_cloze.analysis import OUTCOMES as CLOZE_OUTCOMES
-from ..abstract_cloze.analysis import PARTS_OF_SPEECH, ClozeAnalysis, ClozeRecord, word_pattern
-from ..question_answering.analysis import OUTCOMES, QUESTION_WORDS, Analysis, QuestionRecord, Span
+from ..files import write_json, write_text
+from ..text import join_names
+from .plots import bar_chart, require_matplotlib
+from .tables import Table
 
 DEFAULT_LIMIT = 500
-_FOLDER = Path(__file__).parent
-
-AnyRecord = TypeVar("AnyRecord", QuestionRecord, ClozeRecord)
+Span = tuple[int, int]
 
 
-class Segment(NamedTuple):
-    """A piece of a text, and whether it is part of what is right, of what was predicted, or of both."""
-
-    text: str
-    is_gold: bool
-    is_predicted: bool
-
-
-class Filter(NamedTuple):
-    """A way to choose among the questions shown.
+@dataclass(frozen=True)
+class Record:
+    """A scored question.
 
     Attributes:
-        name: of the choice, in the page.
-        label: of the choice, for the reader.
-        values: to choose from.
-        key: a record -> its value.
+        id: unique id.
+        question: text of the question.
+        text: the text to find the answer in.
+        gold: character spans of the gold answers in the text.
+        predicted: character spans of the predicted answer in the text.
+        quality: sort key of the report, which lists the worst questions first.
+        values: what ``analysis.json`` holds, and what tables and filters group by. ``values["outcome"]`` is
+            ``"right"``, ``"partly"`` or ``"wrong"``.
+        details: what the task's template shows besides.
     """
 
-    name: str
-    label: str
-    values: Sequence[str]
-    key: Callable[[Any], str]
+    id: str
+    question: str
+    text: str
+    gold: Sequence[Span]
+    predicted: Sequence[Span]
+    quality: tuple[float, ...]
+    values: Mapping[str, Any]
+    details: Mapping[str, Any]
+
+    @property
+    def segments(self) -> list[tuple[str, str]]:
+        """The text, split where a span begins or ends; each piece with its classes ``"gold"`` and ``"predicted"``."""
+        spans = {"gold": self.gold, "predicted": self.predicted}
+        bounds = {0, len(self.text), *(bound for span in (*self.gold, *self.predicted) for bound in span)}
+        return [
+            (
+                self.text[start:end],
+                " ".join(name for name, own in spans.items() if any(low <= start < high for low, high in own)),
+            )
+            for start, end in pairwise(sorted(bounds))
+        ]
 
 
-def render_report(analysis: Analysis | ClozeAnalysis, limit: int | None = DEFAULT_LIMIT) -> str:
-    """Write the report as one HTML page that needs no other file, and no script to be read.
+@dataclass(frozen=True)
+class Analysis:
+    """The error analysis of one model on one dataset.
+
+    Attributes:
+        summary: overall scores, in words.
+        scores: overall scores, as JSON can hold them.
+        records: the scored questions, in the order of the dataset.
+        tables: over the records.
+        template: the task's Jinja template, which extends ``report.html``.
+        filters: value of the records that the report can be filtered by -> its order.
+    """
+
+    summary: str
+    scores: Mapping[str, Any]
+    records: Sequence[Record]
+    tables: Sequence[Table]
+    template: Path
+    filters: Mapping[str, Sequence[str]]
+
+    def to_markdown(self) -> str:
+        """Return summary and tables in Markdown."""
+        tables = (f"## {table.name[0].upper()}{table.name[1:]}\n\n{table.to_markdown()}" for table in self.tables)
+        return "\n\n".join(["# Error analysis", self.summary, *tables]) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return overall scores, tables and records (without the texts) as JSON can hold them."""
+        records = [{"id": record.id, **record.values} for record in self.records]
+        return {**self.scores, "tables": [table.to_dict() for table in self.tables], "records": records}
+
+    def to_html(self, limit: int | None = DEFAULT_LIMIT) -> str:
+        """Return the report: one page that loads no other file, and can be read without scripts.
+
+        Args:
+            limit: the maximum number of questions, chosen by a hash of their ids; None for all.
+
+        Raises:
+            ValueError: the limit is less than 1.
+        """
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+        if limit is not None and limit < 1:
+            raise ValueError(f"the limit is {limit}; it must be at least 1, or None for all questions")
+        sample = sorted(self.records, key=lambda record: hashlib.sha256(record.id.encode()).digest())[:limit]
+        found = {name: {record.values[name] for record in sample} for name in self.filters}
+        used = {name: [value for value in order if value in found[name]] for name, order in self.filters.items()}
+        loader = FileSystemLoader([Path(__file__).parent, self.template.parent])
+        environment = Environment(
+            loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        return environment.get_template(self.template.name).render(
+            analysis=self, records=sorted(sample, key=lambda record: record.quality), filters=used
+        )
+
+
+def write_analysis(analysis: Analysis, folder: str | Path, limit: int | None = DEFAULT_LIMIT) -> None:
+    """Write ``analysis.md``, ``analysis.json``, ``report.html`` and a chart of each table into a folder.
 
     Args:
-        analysis: the questions and tables.
-        limit: the largest number of questions to show; of more, a sample that depends on their ids only. None for all.
-
-    Returns:
-        The page. The worst questions come first.
+        analysis: the analysis.
+        folder: the folder, created if missing. A chart is named for its table, with ``-`` for spaces.
+        limit: the maximum number of questions in the report; None for all.
 
     Raises:
-        ValueError: the limit is below 1.
+        ImportError: matplotlib is not installed. Nothing is written.
+        ValueError: the limit is less than 1. Nothing is written.
     """
-    if limit is not None and limit < 1:
-        raise ValueError(f"the limit is {limit}; it must be 1 or more, or None for all questions")
-    if isinstance(analysis, ClozeAnalysis):
-        return _cloze_report(analysis, sample(analysis.records, limit))
-    return _answers_report(analysis, sample(analysis.records, limit))
+    require_matplotlib()
+    report = analysis.to_html(limit)
+    folder = Path(folder)
+    write_text(analysis.to_markdown(), folder / "analysis.md")
+    write_json(analysis.to_dict(), folder / "analysis.json")
+    write_text(report, folder / "report.html")
+    for table in analysis.tables:
+        bar_chart(table, folder / f"{table.name.replace(' ', '-')}.png")
 
 
-def sample(records: Sequence[AnyRecord], limit: int | None) -> list[AnyRecord]:
-    """Choose at most `limit` questions, always the same ones for the same ids, in an order as if shuffled."""
-    return sorted(records, key=lambda record: hashlib.sha256(record.id.encode()).digest())[:limit]
-
-
-# -------------------------------------------------------------------------------------------------- question answering
-
-
-def _answers_report(analysis: Analysis, records: Sequence[QuestionRecord]) -> str:
-    filters = [
-        Filter("word", "Question word", _used(QUESTION_WORDS, _question_word, records), _question_word),
-        Filter("outcome", "Answer", OUTCOMES, _outcome),
-    ]
-    return _render(
-        "report_question_answering.html",
-        analysis=analysis,
-        records=sorted(records, key=lambda record: (record.f1, record.exact_match)),
-        filters=filters,
-        segments=segments,
-        probability=_probability,
-    )
-
-
-def segments(record: QuestionRecord) -> Iterator[Segment]:
-    """Cut a question's context where an answer begins or ends. The pieces together are the context."""
-    predicted = [record.predicted_span] if record.predicted_span else []
-    return _segments(record.context, record.gold_spans, predicted)
-
-
-def _probability(record: QuestionRecord) -> str:
-    """The prediction's probability in percent, empty where it is not known."""
-    value = record.log_probability
-    return "" if value is None or math.isnan(value) else f"{100 * math.exp(min(0.0, value)):.1f} %"
-
-
-def _question_word(record: QuestionRecord) -> str:
-    return record.question_word
-
-
-# ------------------------------------------------------------------------------------------------------ abstract cloze
-
-
-def _cloze_report(analysis: ClozeAnalysis, records: Sequence[ClozeRecord]) -> str:
-    parts = _used(PARTS_OF_SPEECH, _part_of_speech, records)
-    # Without WordNet, no part of speech is known.
-    filters = [Filter("part", "Part of speech", parts, _part_of_speech)] if parts else []
-    filters.append(Filter("outcome", "Option", CLOZE_OUTCOMES, _outcome))
-    return _render(
-        "report_abstract_cloze.html",
-        analysis=analysis,
-        records=sorted(records, key=lambda record: (record.is_right, _belief_in_the_right_one(record))),
-        filters=filters,
-        segments=article_segments,
-    )
-
-
-def article_segments(record: ClozeRecord) -> Iterator[Segment]:
-    """Cut an article where the right or the chosen option stands in it. The pieces together are the article."""
-
-    def places(option: int | None) -> list[Span]:
-        if option is None or not record.in_article[option]:
-            return []
-        return [Span(*found.span()) for found in word_pattern(record.options[option]).finditer(record.article)]
-
-    return _segments(record.article, places(record.label), places(record.prediction))
-
-
-def _belief_in_the_right_one(record: ClozeRecord) -> float:
-    return 0.0 if record.probabilities is None else record.probabilities[record.label]
-
-
-def _part_of_speech(record: ClozeRecord) -> str:
-    return record.part_of_speech
-
-
-# -------------------------------------------------------------------------------------------------------------- shared
-
-
-def _outcome(record: QuestionRecord | ClozeRecord) -> str:
-    return record.outcome
-
-
-def _used(values: Sequence[str], key: Callable[[AnyRecord], str], records: Sequence[AnyRecord]) -> list[str]:
-    """Those of the values that a record has."""
-    used = set(map(key, records))
-    return [value for value in values if value in used]
-
-
-def _segments(text: str, gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[Segment]:
-    ends = {place for span in (*gold, *predicted) for place in span}
-    for start, end in pairwise(sorted({0, len(text), *ends})):
-        yield Segment(text[start:end], _is_in(start, gold), _is_in(start, predicted))
-
-
-def _is_in(place: int, spans: Sequence[Span]) -> bool:
-    return any(span.start <= place < span.end for span in spans)
-
-
-def _render(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(**values)
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def check_question_ids(predictions: Iterable[str], questions: Collection[str]) -> None:
+    """Raise a ValueError if there are predictions for questions that the dataset does not have."""
+    unknown = [question for question in predictions if question not in questions]
+    if unknown:
+        raise ValueError(
+            f"there are predictions for {join_names(unknown)}, which the data does not have; give the data that the "
+            "model was run on"
+        )

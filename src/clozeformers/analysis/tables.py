@@ -1,161 +1,114 @@
-"""Tables over groups of scored examples. Nothing here knows a task: a grouping and its measures are functions."""
+"""Tables of counts and percentages over groups of scored examples. pandas is imported at first use."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-Example = TypeVar("Example")
-Cell = str | int | float
-
-
-@dataclass(frozen=True)
-class Grouping(Generic[Example]):
-    """A way to sort examples into groups.
-
-    Attributes:
-        name: what the groups differ in, such as ``"question word"``; the table's name.
-        key: an example -> the name of its group.
-        order: names of groups in the order to show them; others follow, sorted. Groups without examples are not shown.
-    """
-
-    name: str
-    key: Callable[[Example], str]
-    order: tuple[str, ...] = ()
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose first column names its rows.
+    """Counts and percentages of groups.
 
     Attributes:
-        name: what it is about.
-        header: names of the columns.
-        rows: a row's name, then numbers: int for a count, float for a percentage.
-        bars: the columns in percent that a chart of the table draws.
-        total: a last row over all examples, which charts leave out.
-        counts: the column with the size of each row, which a chart shows beside the row's name.
+        name: the title.
+        frame: one row a group, whose name is the index. Integer columns are counts, float columns percentages.
+        bars: the columns, in percent, that a chart draws.
+        has_total: whether the last row is over all examples. Charts leave it out.
     """
 
     name: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    frame: DataFrame
     bars: tuple[str, ...]
-    total: tuple[Cell, ...] | None = None
-    counts: str | None = None
+    has_total: bool
 
-    def column(self, name: str) -> list[Any]:
-        """The values of a column, without the total."""
-        place = self.header.index(name)
-        return [row[place] for row in self.rows]
+    @property
+    def header(self) -> list[str]:
+        """Names of the columns, that of the index first."""
+        return [self.frame.index.name, *self.frame.columns]
 
-    def shown(self) -> list[list[str]]:
-        """All rows as text, the total last: counts with separators, percentages with two digits."""
-        return [[show(cell) for cell in row] for row in (*self.rows, *([self.total] if self.total else []))]
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Name, counts and percentages of each group."""
+        return list(self.frame.itertuples(name=None))
+
+    def format_rows(self) -> list[list[str]]:
+        """Return the rows as text: counts with thousands separators, percentages with two decimals."""
+        return [
+            [name, *(f"{value:.2f}" if isinstance(value, float) else f"{value:,}" for value in values)]
+            for name, *values in self.rows
+        ]
 
     def to_markdown(self) -> str:
-        """The table in Markdown, numbers aligned to the right."""
-        return markdown_table(self.header, self.shown())
+        """Return the table in Markdown."""
+        return markdown_table(self.header, self.format_rows(), len(self.header) - 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as JSON can hold it: ``name``, ``header``, ``rows`` and ``total``, numbers unrounded."""
-        return {name: value for name, value in asdict(self).items() if name in ("name", "header", "rows", "total")}
+        """Return the table as JSON can hold it, percentages unrounded."""
+        return {"name": self.name, "header": self.header, "rows": self.rows}
 
 
-def group_table(
-    examples: Iterable[Example],
-    grouping: Grouping[Example],
-    measures: Mapping[str, Callable[[Example], float]],
-    counted: str = "examples",
-) -> Table:
-    """Average measures over each group.
+def group_table(examples: DataFrame, by: str, measures: Sequence[str]) -> Table:
+    """Average measures over groups of questions.
 
     Args:
-        examples: one or more.
-        grouping: how to sort them.
-        measures: name of a column -> an example's value, between 0 and 1.
-        counted: name of the column with the number of examples.
+        examples: one row a question.
+        by: the column that names a question's group. The groups of a categorical column are in the order of its
+            categories, those of any other sorted; groups without questions are left out.
+        measures: columns with values between 0 and 1.
 
     Returns:
-        A row a group: its name, the number of its examples, their share of all and the mean of each measure, both in
-        percent; and the same over all examples.
-
-    Raises:
-        ValueError: there are no examples.
+        A table with the columns ``questions``, ``share`` and the means of the measures, the latter in percent.
     """
-    groups: defaultdict[str, list[Example]] = defaultdict(list)
-    everything = list(examples)
-    for example in everything:
-        groups[grouping.key(example)].append(example)
-    if not everything:
-        raise ValueError(f"there are no {counted} to group by {grouping.name}; give one or more")
+    from pandas import DataFrame, concat
 
-    def row(name: str, group: Sequence[Example]) -> tuple[Cell, ...]:
-        means = (100 * sum(map(measure, group)) / len(group) for measure in measures.values())
-        return (name, len(group), 100 * len(group) / len(everything), *means)
+    def summarize(key: Any) -> DataFrame:
+        groups = examples.groupby(key, observed=True)
+        sizes = groups.size()
+        counts = DataFrame({"questions": sizes, "share": 100 * sizes / len(examples)})
+        return counts.join(100 * groups[list(measures)].mean())
 
-    return Table(
-        name=grouping.name,
-        header=(grouping.name, counted, "share", *measures),
-        rows=tuple(row(name, groups[name]) for name in _ordered(groups, grouping.order)),
-        bars=tuple(measures),
-        total=row("all", everything),
-        counts=counted,
+    frame = concat([summarize(by), summarize(lambda _: "all")])
+    return Table(by, frame.rename_axis(by), tuple(measures), has_total=True)
+
+
+def distribution_table(name: str, values_name: str, series: Mapping[str, Series]) -> Table:
+    """Count how often each value occurs in one or more series.
+
+    Args:
+        name: title of the table.
+        values_name: what the values are.
+        series: name of a series -> its values, categorical, with the same categories in all series.
+
+    Returns:
+        A table with one row a category, also for categories that do not occur, and for each series a column of counts
+        and one of shares in percent.
+    """
+    from pandas import DataFrame
+
+    columns = {}
+    for label, values in series.items():
+        columns[label] = values.value_counts(sort=False)
+        columns[f"{label}, share"] = 100 * columns[label] / max(1, len(values))
+    bars = tuple(f"{label}, share" for label in series)
+    return Table(name, DataFrame(columns).rename_axis(values_name), bars, has_total=False)
+
+
+def cut_ranges(values: Sequence[float], ranges: Mapping[float, str]) -> Series:
+    """Sort numbers of at least 0 into ranges, given as upper bound -> name in ascending order."""
+    from pandas import Series, cut
+
+    return cut(Series(values, dtype=float), [-1, *ranges], labels=list(ranges.values()))
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
+    """Return a Markdown table whose last `numbers` columns are aligned to the right."""
+    rule = ["---"] * (len(header) - numbers) + ["---:"] * numbers
+    return "\n".join(
+        "| " + " | ".join(" ".join(cell.replace("|", r"\|").split()) for cell in row) + " |"
+        for row in (header, rule, *rows)
     )
-
-
-def distribution_table(name: str, header: str, series: Mapping[str, Iterable[str]], order: Sequence[str] = ()) -> Table:
-    """Count how often each value stands in one or more series.
-
-    Args:
-        name: the table's name.
-        header: what the values are.
-        series: name of a series -> its values.
-        order: values in the order to show them, those that no series has too; others follow, sorted.
-
-    Returns:
-        A row a value; for each series a column of counts and one of shares in percent (0 in an empty series).
-    """
-    counters = {label: Counter(values) for label, values in series.items()}
-    rows: list[tuple[Cell, ...]] = []
-    for value in _ordered({*order, *(value for counter in counters.values() for value in counter)}, order):
-        cells: list[Cell] = [value]
-        for counter in counters.values():
-            cells += [counter[value], 100 * counter[value] / max(1, sum(counter.values()))]
-        rows.append(tuple(cells))
-    shares = tuple(f"{label}, share" for label in series)
-    columns = [column for pair in zip(series, shares, strict=True) for column in pair]
-    return Table(name=name, header=(header, *columns), rows=tuple(rows), bars=shares)
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown of a table; all columns but the first are aligned to the right."""
-    rule = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join("| " + " | ".join(map(_escaped, row)) + " |" for row in (header, rule, *rows))
-
-
-def analysis_markdown(summary: str, tables: Iterable[Table]) -> str:
-    """An error analysis in Markdown: a summary, and a section a table."""
-    lines = ["# Error analysis", summary]
-    for table in tables:
-        lines += [f"## {table.name[0].upper()}{table.name[1:]}", table.to_markdown()]
-    return "\n\n".join(lines) + "\n"
-
-
-def show(cell: Cell) -> str:
-    """A cell as text."""
-    if isinstance(cell, float):
-        return f"{cell:.2f}"
-    return cell if isinstance(cell, str) else f"{cell:,}"
-
-
-def _escaped(cell: str) -> str:
-    """Keep a name from breaking the table."""
-    return " ".join(cell.replace("|", r"\|").split())
-
-
-def _ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    found = set(names)
-    return [name for name in order if name in found] + sorted(found.difference(order))

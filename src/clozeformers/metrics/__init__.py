@@ -1,4 +1,4 @@
-"""Metrics of negation scope and question answering, as :class:`evaluate.Metric` classes that need no network."""
+"""The metrics as :class:`evaluate.Metric` classes; they need no network."""
 
 from .negation_scope import NegationScope
 from .sem_star_scope import SemStarScope

@@ -9,8 +9,8 @@ import evaluate
 from datasets import Features, List, Value
 
 _DESCRIPTION = """\
-Precision, recall and F1 of the label "in scope" over words, summed over all cues, and PCS, the share of cues whose
-whole scope is right.
+Precision, recall and F1 of the label "in scope" over words, summed over all cues, and PCS, the percentage of correct
+scopes.
 """
 _INPUTS = """
 Args:
@@ -18,13 +18,13 @@ Args:
     references: the same for the gold scopes.
 
 Returns:
-    A dict: precision, recall, f1 and pcs, between 0 and 1 (0.0 where the denominator is 0); tp, fp and fn, numbers of
+    A dict: precision, recall, f1 and pcs in percent (0.0 where the denominator is 0); tp, fp and fn, numbers of
     words; cues, the number of cues.
 
 Examples:
     >>> from clozeformers.metrics import NegationScope
     >>> NegationScope().compute(predictions=[[0, 1, 1, 0]], references=[[0, 1, 1, 1]])["f1"]
-    0.8
+    80.0
 """
 CITATION = """\
 @inproceedings{morante-blanco-2012-sem,
@@ -38,13 +38,10 @@ CITATION = """\
 
 
 class NegationScope(evaluate.Metric):
-    """Precision, recall and F1 of "in scope" over words, and the percentage of correct scopes (PCS) as a fraction.
+    """Precision, recall and F1 of "in scope" over words, and the percentage of correct scopes (PCS), in percent.
 
-    ``compute(predictions=..., references=...)`` takes for each cue a list of 0 and 1, one for each word. It returns
-    ``precision``, ``recall``, ``f1`` and ``pcs``, between 0 and 1, and the counts ``tp``, ``fp``, ``fn`` (words) and
-    ``cues``.
-    A measure whose denominator is 0 is 0.0. The counts are summed over all cues before any division. A cue whose gold
-    scope is empty is right for PCS when the predicted one is empty too.
+    The counts are summed over all cues before any division. A cue whose gold scope is empty is right for PCS when the
+    predicted one is empty too.
 
     Raises:
         ValueError: from ``compute``, where a prediction and its reference differ in length, or hold a value other than
@@ -52,7 +49,7 @@ class NegationScope(evaluate.Metric):
     """
 
     def _info(self) -> evaluate.MetricInfo:
-        # Floats, not integers: as an integer feature 0.5 would be cut to 0 before anything could refuse it.
+        # Floats, because an integer feature would truncate 0.5 to 0 before it can be refused.
         labels = List(Value("float64"))
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -85,7 +82,6 @@ class NegationScope(evaluate.Metric):
 
 
 def _check(index: int, prediction: Sequence[float], reference: Sequence[float]) -> None:
-    """Refuse a pair that cannot be compared word by word."""
     if len(prediction) != len(reference):
         raise ValueError(
             f"predictions[{index}] has {len(prediction)} labels and references[{index}] has {len(reference)}; "
@@ -98,4 +94,4 @@ def _check(index: int, prediction: Sequence[float], reference: Sequence[float]) 
 
 
 def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+    return 100 * part / whole if whole else 0.0

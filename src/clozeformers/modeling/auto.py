@@ -1,4 +1,4 @@
-"""Auto classes: from any checkpoint of a known backbone to the model with the head on it."""
+"""Auto classes: pick the model class of a head for a checkpoint of any supported backbone."""
 
 from __future__ import annotations
 
@@ -16,62 +16,47 @@ Model = TypeVar("Model", bound=BackboneMixin)
 
 
 class AutoModelOverBackbone(Generic[Model]):
-    """Picks, among the models of one head, the one for a checkpoint's encoder; a subclass names both."""
+    """Base class: picks the model of one head for a checkpoint's encoder."""
 
-    _head: ClassVar[str]
-    _mixin: ClassVar[str]
-    _models: ClassVar[dict[str, Any]]
-    _backbones: ClassVar[list[str]]
-
-    def __init_subclass__(cls, head: str, mixin: type[Model], models: Sequence[type[Model]], **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._head, cls._mixin = head, mixin.__name__
-        cls._backbones = [model.config_class.backbone_model_type for model in models]
-        cls._models = {model.config_class.model_type: model for model in models}
-        cls._models |= dict(zip(cls._backbones, models, strict=True))
+    head: ClassVar[str]
+    models: ClassVar[Sequence[type[Any]]]
 
     def __init__(self) -> None:
         raise OSError(f"use {type(self).__name__}.from_pretrained(...) or .from_config(...)")
 
     @classmethod
     def model_class(cls, config: PreTrainedConfig) -> type[Model]:
-        """The model class for a config, ours or a backbone's.
+        """Return the model class for a config of the head or of a backbone.
 
         Raises:
-            TypeError: for what is no config.
-            ValueError: for an encoder that no class is bound to.
+            ValueError: for an encoder without a class.
         """
-        if not isinstance(config, PreTrainedConfig):
-            raise TypeError(
-                f"the config is {type(config).__name__} {config!r:.80}; give a config, such as "
-                "AutoConfig.from_pretrained(...) loads"
-            )
-        try:
-            return cls._models[config.model_type]
-        except KeyError:
-            raise ValueError(
-                f"no {cls._head} model stands on encoders of type {config.model_type!r}; there is one for "
-                f"{', '.join(cls._backbones)}. Another is bound by a subclass of {cls._mixin} and the encoder's "
-                "PreTrainedModel."
-            ) from None
+        for model in cls.models:
+            if config.model_type in (model.config_class.model_type, model.config_class.backbone_model_type):
+                return model
+        known = ", ".join(model.config_class.backbone_model_type for model in cls.models)
+        raise ValueError(
+            f"no {cls.head} model supports encoders of type {config.model_type!r}; supported are {known}. To add one, "
+            "subclass the head's mixin and the encoder's PreTrainedModel."
+        )
 
     @classmethod
     def from_config(cls, config: PreTrainedConfig, **kwargs: Any) -> Model:
-        """Build an untrained model.
+        """Build a model with initial weights.
 
         Args:
             config: one of the head's configs, or the config of a known backbone.
-            **kwargs: fields of the head's config.
+            **kwargs: fields of the head's config, `dtype` and `attn_implementation`.
 
         Raises:
-            TypeError, ValueError: as `model_class`.
+            ValueError: for an encoder without a class.
         """
         loading = {name: kwargs.pop(name) for name in ("dtype", "attn_implementation") if name in kwargs}
         return cls.model_class(config)._from_config(cls._own_config(config, kwargs), **loading)
 
     @classmethod
     def _own_config(cls, config: PreTrainedConfig, fields: dict[str, Any]) -> PreTrainedConfig:
-        """The config of our model: `config` itself if it is one, else the backbone's made into one; with the fields."""
+        """Return a config of the head, converted from a backbone's if need be, with fields of the head replaced."""
         own_class = cls.model_class(config).config_class
         values = config.to_dict()
         if not isinstance(config, own_class):
@@ -86,7 +71,7 @@ class AutoModelOverBackbone(Generic[Model]):
 
         Args:
             name_or_path: a model with the head, or a pretrained encoder.
-            *model_args: handed to the model's constructor.
+            *model_args: passed to the model's constructor.
             **kwargs: fields of the head's config, and the arguments of `PreTrainedModel.from_pretrained`.
         """
         config = kwargs.get("config")
@@ -100,24 +85,23 @@ class AutoModelOverBackbone(Generic[Model]):
         return cls.model_class(config).from_pretrained(name_or_path, *model_args, **kwargs)
 
 
-class AutoModelForNegationScope(
-    AutoModelOverBackbone[NegationScopeMixin],
-    head="negation scope",
-    mixin=NegationScopeMixin,
-    models=NEGATION_SCOPE_MODELS,
-):
+class AutoModelForNegationScope(AutoModelOverBackbone[NegationScopeMixin]):
     """Picks the negation scope model for a checkpoint's encoder.
 
-    `AutoModelForNegationScope.from_pretrained("google-bert/bert-base-uncased", attention_variant="OA-EMB")` gives a
-    `BertForNegationScopeOA` with pretrained encoder and new head; a checkpoint of one of our models is loaded whole.
+    `AutoModelForNegationScope.from_pretrained("google-bert/bert-base-uncased", attention_variant="OA-EMB")` returns a
+    `BertForNegationScopeOA` with pretrained encoder and new head; from a checkpoint with a head, it loads both.
     """
 
+    head = "negation scope"
+    models = NEGATION_SCOPE_MODELS
 
-class AutoModelForAbstractCloze(
-    AutoModelOverBackbone[WNDumaMixin], head="abstract cloze", mixin=WNDumaMixin, models=WN_DUMA_MODELS
-):
+
+class AutoModelForAbstractCloze(AutoModelOverBackbone[WNDumaMixin]):
     """Picks the abstract cloze model for a checkpoint's encoder.
 
-    `AutoModelForAbstractCloze.from_pretrained("albert/albert-xxlarge-v2", co_attention="parallel")` gives an
-    `AlbertWithWNDuma` with pretrained encoder and new head; a checkpoint of one of our models is loaded whole.
+    `AutoModelForAbstractCloze.from_pretrained("albert/albert-xxlarge-v2", co_attention="parallel")` returns an
+    `AlbertWithWNDuma` with pretrained encoder and new head; from a checkpoint with a head, it loads both.
     """
+
+    head = "abstract cloze"
+    models = WN_DUMA_MODELS

@@ -1,4 +1,4 @@
-"""The encoders that the heads stand on: how each is built and called."""
+"""The encoders below the heads, and what both heads share."""
 
 from __future__ import annotations
 
@@ -27,34 +27,35 @@ from transformers.models.xlnet.modeling_xlnet import XLNetLayer
 
 
 class BackboneMixin(PreTrainedModel):
-    """Base of the heads' mixins, and of the classes below that bind an encoder for all of them.
+    """Base of the heads' mixins and of the encoder classes below.
 
-    A model is a class of two bases: a head's mixin, and an encoder's class from this file or its `PreTrainedModel`. In
-    the second case it names `backbone_class` itself.
+    A model has two bases: a head's mixin, and an encoder class of this module or, if it sets `backbone_class` itself,
+    the encoder's `PreTrainedModel`.
     """
 
     backbone_class: ClassVar[type[PreTrainedModel]]
+    backbone_has_pooler: ClassVar[bool] = True
     backbone_reads_token_types: ClassVar[bool] = True
     backbone_kwargs: ClassVar[dict[str, Any]] = {}
     supports_gradient_checkpointing = True
+    # The heads divide the loss by the number of items in the whole (accumulated, distributed) batch.
+    accepts_loss_kwargs = True
 
     def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> PreTrainedModel:
-        """Build the encoder, with its pooler only if asked for."""
-        return self.backbone_class(config, add_pooling_layer=add_pooling_layer)
+        """Build the encoder, by default without its pooler."""
+        return self.backbone_class(
+            config, **{"add_pooling_layer": add_pooling_layer} if self.backbone_has_pooler else {}
+        )
 
     def encode(self, *, token_type_ids: Tensor | None, **inputs: Any) -> Any:
-        """Call the encoder; `token_type_ids` are dropped where it takes none."""
+        """Call the encoder, without `token_type_ids` if it takes none."""
         if self.backbone_reads_token_types:
             inputs["token_type_ids"] = token_type_ids
         return self.base_model(return_dict=True, **self.backbone_kwargs, **inputs)
 
 
 def as_mask(mask: Tensor | None, shape: torch.Size, device: torch.device, default: bool) -> Tensor:
-    """A boolean mask of a given shape: `mask` if there is one, else `default` everywhere.
-
-    Raises:
-        ValueError: if the mask has another shape.
-    """
+    """Return a boolean mask: `mask`, or `default` everywhere; raise a ValueError if `mask` has another shape."""
     if mask is None:
         return torch.full(shape, default, dtype=torch.bool, device=device)
     if mask.shape != shape:
@@ -62,30 +63,25 @@ def as_mask(mask: Tensor | None, shape: torch.Size, device: torch.device, defaul
     return mask.to(torch.bool)
 
 
-def values_are_known(tensor: Tensor) -> bool:
-    """Whether a tensor's values can be looked at: not in code that is being compiled, nor on the meta device."""
-    return not (torch.compiler.is_compiling() or tensor.is_meta)
-
-
 class CheckpointedXLNetLayer(GradientCheckpointingLayer, XLNetLayer):
-    """XLNet's layer with gradient checkpointing, which transformers' own lacks."""
+    """XLNet's layer with gradient checkpointing, which transformers lacks."""
 
 
 class CheckpointedAlbertLayer(GradientCheckpointingLayer, AlbertLayer):
-    """ALBERT's layer with gradient checkpointing, which transformers' own lacks."""
+    """ALBERT's layer with gradient checkpointing, which transformers lacks."""
 
 
 class XLNetBackbone(BackboneMixin, XLNetPreTrainedModel):
     """XLNet."""
 
     backbone_class = XLNetModel
-    backbone_kwargs: ClassVar[dict[str, Any]] = {"use_mems": False}  # memories are for running text
+    backbone_kwargs: ClassVar[dict[str, Any]] = {"use_mems": False}  # memories are for language modelling
 
     def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> XLNetModel:
-        """Build XLNet, which has no pooler, with layers that can be checkpointed."""
+        """Build XLNet, which has no pooler, with gradient checkpointing."""
         backbone = XLNetModel(config)
         backbone.layer = nn.ModuleList(CheckpointedXLNetLayer(config) for _ in range(config.n_layer))
-        # XLNet makes some of its parameters in float32 whatever the type that `from_pretrained(dtype=...)` asks for.
+        # XLNet creates some parameters in float32 whatever the `dtype` of `from_pretrained`.
         return backbone.to(torch.get_default_dtype())
 
 
@@ -107,7 +103,7 @@ class AlbertBackbone(BackboneMixin, AlbertPreTrainedModel):
     backbone_class = AlbertModel
 
     def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> AlbertModel:
-        """Build ALBERT with layers that can be checkpointed."""
+        """Build ALBERT with gradient checkpointing."""
         backbone = AlbertModel(config, add_pooling_layer=add_pooling_layer)
         for group in backbone.encoder.albert_layer_groups:
             group.albert_layers = nn.ModuleList(CheckpointedAlbertLayer(config) for _ in range(config.inner_group_num))
@@ -118,18 +114,12 @@ class DebertaV2Backbone(BackboneMixin, DebertaV2PreTrainedModel):
     """DeBERTa v2 and v3."""
 
     backbone_class = DebertaV2Model
-
-    def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> DebertaV2Model:
-        """Build DeBERTa, which has no pooler of its own."""
-        return DebertaV2Model(config)
+    backbone_has_pooler = False
 
 
 class ModernBertBackbone(BackboneMixin, ModernBertPreTrainedModel):
     """ModernBERT."""
 
     backbone_class = ModernBertModel
+    backbone_has_pooler = False
     backbone_reads_token_types = False
-
-    def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> ModernBertModel:
-        """Build ModernBERT, which has no pooler of its own."""
-        return ModernBertModel(config)

@@ -14,14 +14,14 @@ class BiDAFConfig(WordReaderConfig):
     """Sizes and variants of BiDAF (Seo et al., 2016; Jain & Dutta; Khullar; Deng & Huang).
 
     Args:
-        rnn: cell of every recurrent layer.
-        modeling: `"rnn"`: two recurrent layers after the attention; `"dense"`: one layer with ReLU.
-        output: `"linear"`: start and end each read the modeling layer; `"rnn"`: the end reads it through one more
-            recurrent layer; `"conditional"`: that, and the start's logit.
-        word_features: give each word its inverse document frequency, whether it is a question word, and whether it
-            occurs in the other text (Deng & Huang, section 4).
-        span_rescoring: at prediction, multiply each start by the sum or the maximum of the ends that may follow, and
-            the other way round (Deng & Huang, section 6.3).
+        rnn: cell of all recurrent layers.
+        modeling: modeling layer: `"rnn"`: two recurrent layers; `"dense"`: one linear layer with ReLU.
+        output: `"linear"`: start and end logits are linear in the modeling layer; `"rnn"`: the end has one more
+            recurrent layer; `"conditional"`: that, and the start logit as a feature.
+        word_features: add three features per word: inverse document frequency, whether it is a question word, and
+            whether it occurs in the other text (Deng & Huang, section 4).
+        span_rescoring: at prediction, multiply each start by the sum or the maximum of the ends within a window, and
+            vice versa (Deng & Huang, section 6.3).
     """
 
     model_type = "bidaf"
@@ -41,5 +41,5 @@ class BiDAFConfig(WordReaderConfig):
 
     @property
     def attention_size(self) -> int:
-        """Both directions of the encoder."""
+        """Width of both directions of the encoder."""
         return 2 * self.hidden_size

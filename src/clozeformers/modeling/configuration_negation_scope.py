@@ -1,4 +1,4 @@
-"""Configs of the negation scope models: a backbone's config with the fields of the Orthogonal Attention head."""
+"""Configs of the negation scope models: a backbone's config with the fields of the head."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from transformers import (
     BertConfig,
     DebertaV2Config,
     ModernBertConfig,
-    PreTrainedConfig,
     RobertaConfig,
     XLNetConfig,
 )
 
+from .attention import check_heads
 from .configuration_backbone import BackboneConfigMixin
-from .orthogonal_attention import check_sizes
+from .context_query_attention import check_attention
 
 SCOPE_LABELS = {0: "out-of-scope", 1: "in-scope"}
 
@@ -27,14 +27,15 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     """The fields that the head adds to a backbone's config.
 
     Args:
-        attention_variant: `"OA-C"`, `"OA-CA"`, `"OA-EM"`, `"OA-EMB"`, or a name given to `register_variant`; None for
-            the baseline, a linear layer on the backbone.
-        num_attention_blocks: blocks of Orthogonal Attention, one after the other; 0 is the baseline too.
+        attention_variant: name of a registered attention: `"OA-C"`, `"OA-CA"`, `"OA-EM"`, `"OA-EMB"`, `"trilinear"`,
+            `"bidaf"`, `"dot"`, `"self"`, `"combined"`, or a name given to `register_attention`; None for the baseline,
+            a linear layer on the backbone.
+        num_attention_blocks: number of attention blocks; 0 is the baseline too.
         num_block_heads: heads of a block; None for as many as the backbone has.
         head_dropout: dropout of the head, on attention weights and hidden states.
-        max_cue_length: most word pieces that a cue may have. Compiled and exported models reserve as many.
-        cue_token: the token that stands before each cue word of the input ("augment"); None for input as it is
-            ("normal"). It tells data preparation and the pipeline how the model was trained.
+        max_cue_length: largest number of word pieces in a cue, for which compiled and exported models reserve room.
+        cue_token: token inserted before each cue word ("augment"), for data preparation and the pipeline; None for
+            unchanged input ("normal").
     """
 
     attention_variant: str | None = "OA-CA"
@@ -48,38 +49,34 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     pipeline_task: ClassVar[str] = "negation-scope"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Name the two labels, unless the checkpoint names its own."""
+        """Set the label names, unless the checkpoint has its own, and validate."""
         super().__post_init__(**kwargs)  # type: ignore[misc]
         if self.id2label in (None, {0: "LABEL_0", 1: "LABEL_1"}):  # type: ignore[has-type]
             self.id2label = dict(SCOPE_LABELS)
             self.label2id = {label: index for index, label in SCOPE_LABELS.items()}
-        # `@strict` runs this hook as well, later, but wraps what it raises in an error that is no ValueError.
+        # `@strict` calls this method too, but wraps its errors in a type that is no ValueError.
         self.validate_negation_scope_head()
 
     @property
     def is_baseline(self) -> bool:
-        """Whether there is no block, only a linear layer on the backbone."""
+        """Whether the head is a single linear layer."""
         return self.attention_variant is None or self.num_attention_blocks == 0
 
     @property
     def block_heads(self) -> int:
-        """The number of heads of a block."""
+        """Number of heads of a block."""
         return self.num_block_heads or self.num_attention_heads  # type: ignore[attr-defined]
 
     def validate_negation_scope_head(self) -> None:
-        """Part of the `@strict` validation: sizes that no block can be built with."""
-        if self.num_attention_blocks < 0:
-            raise ValueError(
-                f"num_attention_blocks is {self.num_attention_blocks}; 0 is the baseline, 2 is the paper's model"
-            )
-        if not 0 <= self.head_dropout < 1:
-            raise ValueError(f"head_dropout is {self.head_dropout}; it must be at least 0 and below 1")
+        """Raise a ValueError for fields out of range; also called by `@strict`."""
+        self.check_at_least(0, "num_attention_blocks")
+        self.check_dropout("head_dropout")
+        self.check_at_least(1, "max_cue_length")
         if self.num_labels != len(SCOPE_LABELS):  # type: ignore[attr-defined]
-            raise ValueError(f"num_labels is {self.num_labels}; a word is in scope or out of it, so it must be 2")  # type: ignore[attr-defined]
-        if self.max_cue_length < 1:
-            raise ValueError(f"max_cue_length is {self.max_cue_length}; a cue has at least one word piece")
+            raise ValueError(f"num_labels is {self.num_labels}; it must be 2, in scope and out of scope")  # type: ignore[attr-defined]
         if not self.is_baseline:
-            check_sizes(self.hidden_size, self.block_heads, self.attention_variant)  # type: ignore[attr-defined, arg-type]
+            check_attention(self.attention_variant, self.hidden_size, self.block_heads)  # type: ignore[attr-defined, arg-type]
+            check_heads(self.hidden_size, self.block_heads)  # type: ignore[attr-defined]
 
 
 @strict
@@ -128,13 +125,3 @@ class ModernBertNegationScopeOAConfig(NegationScopeConfigMixin, ModernBertConfig
 
     model_type = "modernbert-negation-scope-oa"
     backbone_model_type = ModernBertConfig.model_type
-
-
-NEGATION_SCOPE_CONFIGS: tuple[type[PreTrainedConfig], ...] = (
-    XLNetNegationScopeOAConfig,
-    BertNegationScopeOAConfig,
-    RobertaNegationScopeOAConfig,
-    AlbertNegationScopeOAConfig,
-    DebertaV2NegationScopeOAConfig,
-    ModernBertNegationScopeOAConfig,
-)

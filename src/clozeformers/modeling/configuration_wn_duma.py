@@ -11,7 +11,6 @@ from transformers import (
     BertConfig,
     DebertaV2Config,
     ModernBertConfig,
-    PreTrainedConfig,
     RobertaConfig,
     XLNetConfig,
 )
@@ -25,17 +24,16 @@ class WNDumaConfigMixin(BackboneConfigMixin):
     """The fields that the head adds to a backbone's config.
 
     Args:
-        co_attention: `"stacked"`, where the article reads what the option has found in it (WN-DUMA), or `"parallel"`,
-            where both read the encoder's output (DUMA).
-        num_co_attention_layers: layers of co-attention, one after the other, all with the same weights; 0 is the
-            encoder alone, with its pooled output.
-        num_co_attention_heads: heads of the attention.
-        co_attention_head_size: size of a head; it times the heads need not be the encoder's hidden size.
-        co_attention_dropout: on the encoder's output and on the attention's.
-        use_definitions: whether the options were read with their words' definitions. This field and the next two tell
-            data preparation and the pipeline how the model was trained.
-        use_article: whether the article was read; False for the question alone.
-        max_option_length: word pieces that an option was cut to, with article, definitions and special tokens.
+        co_attention: `"stacked"`, where the article attends to the updated option (WN-DUMA), or `"parallel"`, where
+            both attend to the encoder's output (DUMA).
+        num_co_attention_layers: layers of co-attention, with shared weights; 0 is the encoder alone, with its pooler.
+        num_co_attention_heads: heads of the co-attention.
+        co_attention_head_size: width of a head; independent of the encoder's hidden size.
+        co_attention_dropout: dropout of the outputs of encoder and co-attention.
+        use_definitions: whether options are encoded with the definitions of their words. Like the next two fields, for
+            data preparation and the pipeline.
+        use_article: whether the article is encoded; False for the question alone.
+        max_option_length: word pieces of an encoded option, with article, definitions and special tokens.
     """
 
     co_attention: str = "stacked"
@@ -51,30 +49,18 @@ class WNDumaConfigMixin(BackboneConfigMixin):
     pipeline_task: ClassVar[str] = "abstract-cloze"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Refuse impossible fields."""
+        """Validate."""
         super().__post_init__(**kwargs)  # type: ignore[misc]
-        # `@strict` runs this hook as well, later, but wraps what it raises in an error that is no ValueError.
+        # `@strict` calls this method too, but wraps its errors in a type that is no ValueError.
         self.validate_wn_duma_head()
 
     def validate_wn_duma_head(self) -> None:
-        """Part of the `@strict` validation: fields that no head can be built with."""
+        """Raise a ValueError for fields out of range; also called by `@strict`."""
         if self.co_attention not in CO_ATTENTIONS:
             raise ValueError(f"co_attention is {self.co_attention!r}; known are {', '.join(CO_ATTENTIONS)}")
-        counts = ("num_co_attention_layers", "num_co_attention_heads", "co_attention_head_size", "max_option_length")
-        for name in counts:
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise ValueError(f"{name} is {value!r}; it must be a whole number")
-        if self.num_co_attention_layers < 0:
-            raise ValueError(
-                f"num_co_attention_layers is {self.num_co_attention_layers}; 0 is the encoder alone, 1 is the paper's "
-                "model"
-            )
-        for name in counts[1:]:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not 0 <= self.co_attention_dropout < 1:
-            raise ValueError(f"co_attention_dropout is {self.co_attention_dropout}; it must be at least 0 and below 1")
+        self.check_at_least(0, "num_co_attention_layers")
+        self.check_at_least(1, "num_co_attention_heads", "co_attention_head_size", "max_option_length")
+        self.check_dropout("co_attention_dropout")
 
 
 @strict
@@ -123,13 +109,3 @@ class ModernBertWNDumaConfig(WNDumaConfigMixin, ModernBertConfig):
 
     model_type = "modernbert-wn-duma"
     backbone_model_type = ModernBertConfig.model_type
-
-
-WN_DUMA_CONFIGS: tuple[type[PreTrainedConfig], ...] = (
-    AlbertWNDumaConfig,
-    BertWNDumaConfig,
-    RobertaWNDumaConfig,
-    DebertaV2WNDumaConfig,
-    XLNetWNDumaConfig,
-    ModernBertWNDumaConfig,
-)

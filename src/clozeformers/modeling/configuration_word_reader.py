@@ -1,4 +1,4 @@
-"""What the configs of the word-level readers, QANet and BiDAF, have in common."""
+"""Base class of the configs of the word-level readers, QANet and BiDAF."""
 
 from __future__ import annotations
 
@@ -6,34 +6,38 @@ from typing import Any, ClassVar
 
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
-from transformers.pipelines import PIPELINE_REGISTRY
 
+from .configuration_backbone import TaskConfigMixin
 from .context_query_attention import check_attention
 
-NUM_SPECIAL_TOKENS = 4  # [PAD], [UNK], [CLS] and [SEP] are the first words of every vocabulary
+NUM_SPECIAL_TOKENS = 4  # [PAD], [UNK], [CLS] and [SEP], the first words of every vocabulary
 
 
 @strict
-class WordReaderConfig(PreTrainedConfig):
-    """Sizes of the input layer, and the attention between context and question.
+class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
+    """Sizes of the input layer, the attention between context and question, and the lengths used in training.
 
     Args:
-        vocab_size: words, special tokens included.
-        word_embedding_size: width of a word vector.
-        word_vector_scale: what word vectors are multiplied with, so that vectors of all sources, of which an encoder's
-            may be very small, come in at one size.
-        train_word_vectors: train all word vectors; if not, those of the special tokens only.
-        char_vocab_size: characters, padding and the unknown character included.
-        char_embedding_size: width of a character's vector.
-        num_char_filters: filters of the character CNN, each giving one number a word; 0 for no characters.
-        char_kernel_size: characters that a filter sees; odd.
-        num_highway_layers: over word vector and character features.
-        word_dropout: of word vectors.
-        char_dropout: of character features.
-        dropout: of everything after them.
-        hidden_size: D of QANet; of BiDAF, units of one direction.
-        attention: `"trilinear"`, `"bidaf"`, `"dot"`, `"self"`, `"combined"`, or a variant of Orthogonal Attention.
-        num_attention_heads: of self-attention in QANet, and of Orthogonal Attention.
+        vocab_size: number of words, including special tokens.
+        word_embedding_size: width of the word vectors.
+        word_vector_scale: factor of the word vectors, which brings small ones, such as an encoder's, to a common scale.
+        train_word_vectors: train all word vectors rather than those of the special tokens only.
+        char_vocab_size: number of characters, including padding and the unknown character.
+        char_embedding_size: width of the character vectors.
+        num_char_filters: filters of the character CNN, one feature per word each; 0 for no characters.
+        char_kernel_size: width of a filter in characters; odd.
+        num_highway_layers: highway layers over word vector and character features.
+        word_dropout: dropout of the word vectors.
+        char_dropout: dropout of the character vectors.
+        dropout: dropout of all later layers.
+        hidden_size: D of QANet; units per direction of BiDAF.
+        attention: name of a registered attention: `"trilinear"`, `"bidaf"`, `"dot"`, `"self"`, `"combined"`, `"OA-C"`,
+            `"OA-CA"`, `"OA-EM"`, `"OA-EMB"`, or a name given to `register_attention`.
+        num_attention_heads: heads of self-attention in QANet, and of multi-head attentions.
+        max_question_length: question words that the model was trained with; None: not recorded.
+        max_answer_length: words of an answer, likewise.
+        max_input_length: tokens of an input, likewise.
+        doc_stride: words between the starts of two windows of a long context, likewise.
     """
 
     vocab_size: int = 10_000
@@ -51,6 +55,10 @@ class WordReaderConfig(PreTrainedConfig):
     hidden_size: int = 128
     attention: str = "trilinear"
     num_attention_heads: int = 8
+    max_question_length: int | None = None
+    max_answer_length: int | None = None
+    max_input_length: int | None = None
+    doc_stride: int | None = None
     pad_token_id: int | None = 0
     cls_token_id: int | None = 2
     sep_token_id: int | None = 3
@@ -59,36 +67,28 @@ class WordReaderConfig(PreTrainedConfig):
     pipeline_task: ClassVar[str] = "extractive-question-answering"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Refuse what no model can be built with, as a plain ValueError."""
+        """Validate, with a plain ValueError where `@strict` raises its own type later."""
         super().__post_init__(**kwargs)
         self.validate_word_reader()
 
     @property
     def attention_size(self) -> int:
-        """Width of the vectors that the attention between context and question reads."""
+        """Width of the inputs of the attention."""
         return self.hidden_size
 
-    @classmethod
-    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As `PreTrainedConfig.from_dict`; a checkpoint's own code is passed over where the library is imported."""
-        if cls.pipeline_task in PIPELINE_REGISTRY.supported_tasks:
-            # transformers prefers the pipeline that a checkpoint brings, and asks to trust it, over a registered one.
-            config_dict = {key: config_dict[key] for key in config_dict if key not in ("auto_map", "custom_pipelines")}
-        return super().from_dict(config_dict, **kwargs)
-
     def validate_word_reader(self) -> None:
-        """Part of the `@strict` validation: sizes that do not fit."""
-        for name in ("word_dropout", "char_dropout", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0 and below 1")
-        for name in ("word_embedding_size", "hidden_size", "char_vocab_size", "char_embedding_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("num_char_filters", "num_highway_layers"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        """Raise a ValueError for sizes out of range; also called by `@strict`."""
+        self.check_dropout("word_dropout", "char_dropout", "dropout")
+        self.check_at_least(0, "num_char_filters", "num_highway_layers")
+        self.check_at_least(1, "word_embedding_size", "hidden_size", "char_vocab_size", "char_embedding_size")
+        self.check_at_least(1, "max_question_length", "max_answer_length", "max_input_length", "doc_stride")
+        self.check_odd("char_kernel_size")
         if self.vocab_size < NUM_SPECIAL_TOKENS:
             raise ValueError(f"vocab_size is {self.vocab_size}, but {NUM_SPECIAL_TOKENS} are special tokens")
-        if self.char_kernel_size < 1 or self.char_kernel_size % 2 == 0:
-            raise ValueError(f"char_kernel_size is {self.char_kernel_size}; it must be an odd number")
         check_attention(self.attention, self.attention_size, self.num_attention_heads)
+
+    def check_odd(self, *names: str) -> None:
+        """Raise a ValueError if a kernel size is not odd."""
+        for name in names:
+            if getattr(self, name) < 1 or getattr(self, name) % 2 == 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be an odd number")

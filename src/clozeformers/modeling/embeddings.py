@@ -1,7 +1,7 @@
-"""From words and their characters to vectors.
+"""Word vectors with character features.
 
-What depends on a word alone, its vector, its characters, the highway network over both, is computed once a distinct
-word of the batch and then looked up: questions about like texts share most of their words.
+Vectors of words, characters and the highway network over both are computed once per distinct word of the batch:
+questions about similar texts share most of their words.
 
 Shapes: B batch, L length, W characters of a word, U distinct words, V vocabulary.
 """
@@ -18,16 +18,16 @@ from .configuration_word_reader import NUM_SPECIAL_TOKENS
 
 
 def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Find the distinct rows of a matrix of whole numbers.
+    """Find the distinct rows of an integer matrix.
 
     Args:
         rows: ``[T, K]``, int64.
 
     Returns:
-        The distinct rows ``[U, K]``, in no particular order, and for each row its number among them ``[T]``.
+        The distinct rows ``[U, K]``, in no particular order, and the index of each row among them ``[T]``.
     """
-    # Sorting one key a row is many times faster than sorting rows. The key is a sum of products with random odd numbers
-    # modulo 2^64; two rows with one key are next to impossible, and looked for all the same.
+    # Sorting one hash per row is many times faster than sorting rows. Collisions of the hash, a sum of products with
+    # random odd numbers modulo 2^64, are very unlikely, but handled.
     generator = torch.Generator().manual_seed(0)
     factors = torch.randint(-(2**62), 2**62, (rows.size(1),), generator=generator).to(rows.device) * 2 + 1
     keys, inverse = torch.unique((rows * factors).sum(1), return_inverse=True)
@@ -39,9 +39,9 @@ def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class CharacterConvolution(nn.Module):
-    """Characters of a word -> one vector: embedding, convolution, ReLU, maximum over the word (Kim, 2014).
+    """Embedding, convolution, ReLU and maximum over the characters of a word (Kim, 2014).
 
-    Padding counts for nothing: the maximum is over the word's own characters; a word without characters gives zeros.
+    The maximum is over the word's own characters, not over padding; a word without characters gives zeros.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CharacterConvolution(nn.Module):
 
 
 class Highway(nn.Module):
-    """``gate * ReLU(W x + b) + (1 - gate) * x``, a number of times (Srivastava et al., 2015)."""
+    """Layers of ``gate * ReLU(W x + b) + (1 - gate) * x`` (Srivastava et al., 2015)."""
 
     def __init__(self, size: int, num_layers: int) -> None:
         super().__init__()
@@ -78,10 +78,10 @@ class Highway(nn.Module):
 class WordEmbeddings(nn.Module):
     """Word vectors and character features through a highway network.
 
-    Word vectors are fixed but for those of the special tokens and unknown words, unless the config says to train them.
+    Without `config.train_word_vectors`, only the vectors of the special tokens and the unknown word are trained.
 
     Attributes:
-        output_size: width of a word's vector.
+        output_size: width of the output.
     """
 
     def __init__(self, config: Any) -> None:
@@ -108,20 +108,20 @@ class WordEmbeddings(nn.Module):
 
         Args:
             input_ids: ``[B, L]``.
-            char_ids: ``[B, L, W]``; not read by a model without characters.
+            char_ids: ``[B, L, W]``; ignored by a model without characters.
 
         Returns:
-            Vectors of the distinct words ``[U, output_size]``, and for each position its word's number ``[B, L]``.
+            Vectors of the distinct words ``[U, output_size]``, and the index among them of each position ``[B, L]``.
 
         Raises:
-            ValueError: if characters are missing, or not those of `input_ids`.
+            ValueError: if `char_ids` are missing or have another shape than `input_ids`.
         """
         rows = input_ids.reshape(-1, 1)
         if self.characters is not None:
             if char_ids is None or char_ids.shape[:-1] != input_ids.shape:
                 shape = None if char_ids is None else tuple(char_ids.shape)
                 raise ValueError(
-                    f"this model reads characters: char_ids must be [*{tuple(input_ids.shape)}, W], but is {shape}; "
+                    f"this model has a character CNN: char_ids must be [*{tuple(input_ids.shape)}, W], but is {shape}; "
                     "a WordCharTokenizer returns them with input_ids"
                 )
             rows = torch.cat([rows, char_ids.reshape(-1, char_ids.size(-1)).to(rows.dtype)], dim=1)

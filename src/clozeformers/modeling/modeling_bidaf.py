@@ -1,4 +1,4 @@
-"""BiDAF and its variants: recurrent layers around an attention between question and context.
+"""BiDAF and its variants: recurrent layers before and after an attention between question and context.
 
 Sources: Seo et al., "Bidirectional Attention Flow for Machine Comprehension" (2016); Jain & Dutta, "You Just Want
 Attention"; Khullar, "Allow me to answer"; Deng & Huang, "Bi-Directional Attention & Self Attention for SQUAD".
@@ -27,7 +27,7 @@ NUM_WORD_FEATURES = 3
 
 
 class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
-    """BiDAF, in the variant that its config names, with a span head."""
+    """BiDAF and its variants, with a span head."""
 
     config_class = BiDAFConfig
     config: BiDAFConfig
@@ -48,42 +48,41 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
             config.attention,
             self.encoder.output_size,
             num_heads=config.num_attention_heads,
-            hidden_size=size,
+            rnn_size=size,
             rnn=config.rnn,
             dropout=config.dropout,
         )
-        self.modeling, modeling_size = self._build_modeling(self.attention.output_size)
+        attended = self.attention.output_size
+        self.modeling: nn.Module
+        if config.modeling == "dense":
+            self.modeling, modeling_size = nn.Linear(attended, size), size
+        else:
+            self.modeling = BidirectionalRNN(config.rnn, attended, size, num_layers=2, dropout=config.dropout)
+            modeling_size = self.modeling.output_size
         self.end_rnn: BidirectionalRNN | None = None
         read_size, end_size = modeling_size, modeling_size
         if config.output != "linear":
             self.end_rnn = BidirectionalRNN(config.rnn, modeling_size, size, dropout=config.dropout)
-            read_size = self.attention.output_size + modeling_size
-            end_size = self.attention.output_size + self.end_rnn.output_size + (config.output == "conditional")
+            read_size = attended + modeling_size
+            end_size = attended + self.end_rnn.output_size + (config.output == "conditional")
         self.start = nn.Linear(read_size, 1, bias=False)
         self.end = nn.Linear(end_size, 1, bias=False)
         self.post_init()
 
-    def _build_modeling(self, width: int) -> tuple[nn.Module, int]:
-        config = self.config
-        if config.modeling == "dense":
-            return nn.Linear(width, config.hidden_size), config.hidden_size
-        rnn = BidirectionalRNN(config.rnn, width, config.hidden_size, num_layers=2, dropout=config.dropout)
-        return rnn, rnn.output_size
-
     @torch.no_grad()
     def set_word_features(self, words: dict[str, int], contexts: Iterable[Iterable[int]]) -> None:
-        """Learn what `word_features` tells of each word.
+        """Compute the word features from the training data.
 
         Args:
             words: the vocabulary, word -> id.
-            contexts: of the training data, each the ids of its words; ``log(number of contexts / occurrences)`` is the
-                inverse document frequency of a word (Deng & Huang, section 4).
+            contexts: word ids of each training context; the inverse document frequency of a word is
+                ``log(number of contexts / occurrences)`` (Deng & Huang, section 4).
 
         Raises:
             ValueError: if the model has no word features.
         """
         if not self.config.word_features:
-            raise ValueError("this model reads no word features; build it with BiDAFConfig(word_features=True)")
+            raise ValueError("this model has no word features; build it with BiDAFConfig(word_features=True)")
         counts: Counter[int] = Counter()
         documents = 0
         for documents, context in enumerate(contexts, start=1):  # noqa: B007
@@ -96,14 +95,13 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         self.is_question_word[[number for word, number in words.items() if word.lower() in QUESTION_WORDS]] = 1
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """As in every model; features of new words begin as those of words never seen in training."""
+        """As `PreTrainedModel`; new words get the features of words unseen in training."""
         resized: nn.Embedding = super().resize_token_embeddings(*args, **kwargs)
         if self.config.word_features:
             more = len(resized.weight) - len(self.document_frequency)
             unseen = self.document_frequency.max()
-            self.document_frequency = torch.cat([self.document_frequency, unseen.expand(max(more, 0))])[
-                : len(resized.weight)
-            ]
+            extended = torch.cat([self.document_frequency, unseen.expand(max(more, 0))])
+            self.document_frequency = extended[: len(resized.weight)]
             self.is_question_word = nn.functional.pad(self.is_question_word, (0, more))
         return resized
 
@@ -116,12 +114,11 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         context_ids: Tensor,
         question_ids: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """Vectors of the words to start and end logits, as the base class says."""
+        """As the base class."""
         if self.config.word_features:
-            both = (context_ids.unsqueeze(2) == question_ids.unsqueeze(1)) & (
-                context_ids >= NUM_SPECIAL_TOKENS
-            ).unsqueeze(2)
-            both &= context_mask.unsqueeze(2) & question_mask.unsqueeze(1)
+            is_word = (context_ids >= NUM_SPECIAL_TOKENS) & context_mask
+            both = (context_ids.unsqueeze(2) == question_ids.unsqueeze(1)) & is_word.unsqueeze(2)
+            both &= question_mask.unsqueeze(1)
             context = torch.cat([context, self._features(context_ids, both.any(2))], dim=-1)
             question = torch.cat([question, self._features(question_ids, both.any(1))], dim=-1)
         context = self.encoder(context, context_mask)
@@ -150,7 +147,7 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         return dropout(inputs, self.config.dropout, self.training)
 
     def rescore(self, start: Tensor, end: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Rescore the words by the spans that they begin or end; the no-answer slot has but one span."""
+        """Rescore the words by `config.span_rescoring`; the no-answer position has a single span."""
         if self.config.span_rescoring == "none" or mask.size(1) < 2:
             return start, end
         start, end = (

@@ -1,4 +1,4 @@
-"""Negation scope models: an encoder, a stack of Orthogonal Attention blocks that the cue queries, a linear layer.
+"""Negation scope models: an encoder, blocks of query-context attention with the cue as query, a linear layer.
 
 Source: Khandelwal & Attar, "Orthogonal Attention: A Cloze-Style Approach to Negation Scope Resolution", section 4.
 """
@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import log_softmax, nll_loss, pad
-from transformers import initialization as init
+from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
+from .attention import init_fan_in, self_attention
 from .backbones import (
     AlbertBackbone,
     BackboneMixin,
@@ -24,7 +24,6 @@ from .backbones import (
     RobertaBackbone,
     XLNetBackbone,
     as_mask,
-    values_are_known,
 )
 from .configuration_negation_scope import (
     AlbertNegationScopeOAConfig,
@@ -34,40 +33,120 @@ from .configuration_negation_scope import (
     RobertaNegationScopeOAConfig,
     XLNetNegationScopeOAConfig,
 )
-from .orthogonal_attention import FanInLinear, HeadwiseLinear, OrthogonalAttentionStack
+from .context_query_attention import build_attention
+from .losses import word_loss
+from .orthogonal_attention import FanInLinear
+from .packing import gather_query, longest, values_are_known
 
 
 @dataclass
 class NegationScopeOutput(TokenClassifierOutput):
-    """What a negation scope model returns.
+    """Output of a negation scope model.
 
     Attributes:
-        loss: mean negative log-likelihood a word; only with `labels`.
-        logits: ``[B, L, 2]``, one row a word piece; label 1 is "in scope".
+        loss: mean negative log-likelihood per word; only with `labels`.
+        logits: ``[B, L, 2]``, per word piece; label 1 is "in scope".
         hidden_states: the backbone's, with `output_hidden_states=True`.
         attentions: the backbone's, with `output_attentions=True`.
-        orthogonal_attentions: with `output_attentions=True`, each block's weights ``[B, H, L, N]``: how much piece i
-            reads through cue piece j.
-        cue_positions: with `output_attentions=True`, ``[B, N]``: where cue piece j stands in the input, -1 for none.
+        orthogonal_attentions: with `output_attentions=True`, the weights of each block, ``[B, H, L, N]``: attention of
+            piece i to cue piece j.
+        cue_positions: with `output_attentions=True`, ``[B, N]``: position of cue piece j in the input, -1 for none.
     """
 
     orthogonal_attentions: tuple[Tensor, ...] | None = None
     cue_positions: Tensor | None = None
 
 
-class NegationScopeMixin(BackboneMixin):
-    """The head, over any encoder that a subclass names as its second base; no pooler, since every word is labelled."""
+class SelfAttention(nn.Module):
+    """Multi-head self-attention whose heads are concatenated and not projected (section 3.1)."""
 
-    # The loss is a sum over words divided by their number in the whole (accumulated, distributed) batch.
-    accepts_loss_kwargs = True
+    def __init__(self, hidden_size: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.query_key_value = FanInLinear(hidden_size, 3 * hidden_size)
+
+    def forward(self, hidden_states: Tensor, mask: Tensor) -> Tensor:
+        """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
+        return self_attention(self.query_key_value(hidden_states), mask, self.num_heads)
+
+
+class QueryContextBlock(GradientCheckpointingLayer):
+    """Query-context attention, self-attention and two fully connected layers, with residuals (Figure 1).
+
+    The output of a mechanism whose `output_size` is not D is projected to D.
+    """
+
+    def __init__(self, hidden_size: int, num_heads: int, attention: str, dropout: float) -> None:
+        super().__init__()
+        self.attention = build_attention(
+            attention, hidden_size, num_heads=num_heads, dropout=dropout, rnn_size=max(hidden_size // 2, 1)
+        )
+        same_size = self.attention.output_size == hidden_size
+        self.attention_projection = (
+            nn.Identity() if same_size else FanInLinear(self.attention.output_size, hidden_size, bias=False)
+        )
+        self.attention_norm = nn.LayerNorm(hidden_size)
+        self.self_attention = SelfAttention(hidden_size, num_heads)
+        self.intermediate = FanInLinear(hidden_size, hidden_size)
+        self.output = FanInLinear(hidden_size, hidden_size)
+        self.output_norm = nn.LayerNorm(hidden_size)
+
+    def forward(
+        self, context: Tensor, query: Tensor, context_mask: Tensor, query_mask: Tensor, with_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """``[B, M, D], [B, N, D], [B, M], [B, N]`` -> new context ``[B, M, D]`` and, on request, the weights."""
+        weights = None
+        if with_weights:
+            attended, weights = self.attention.attend(context, query, context_mask, query_mask)
+        else:
+            attended = self.attention(context, query, context_mask, query_mask)
+        context = self.attention_norm(self.attention_projection(attended) + context)
+        attended = self.self_attention(context, context_mask)
+        return self.output_norm(self.output(self.intermediate(attended).relu()) + context), weights
+
+
+class QueryContextStack(nn.Module):
+    """Blocks one after the other, each with the query extracted from its own input (section 4)."""
+
+    def __init__(self, num_blocks: int, hidden_size: int, num_heads: int, attention: str, dropout: float) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            QueryContextBlock(hidden_size, num_heads, attention, dropout) for _ in range(num_blocks)
+        )
+
+    def forward(
+        self,
+        hidden_states: Tensor,
+        context_mask: Tensor,
+        cue_mask: Tensor,
+        query_length: int,
+        with_weights: bool = False,
+    ) -> tuple[Tensor, tuple[Tensor, ...], Tensor]:
+        """Run the blocks over hidden states ``[B, M, D]``, with two boolean masks ``[B, M]`` and the query length N.
+
+        Returns:
+            New hidden states ``[B, M, D]``, the weights of each block ``[B, H, M, N]`` (empty unless asked for), and
+            the positions ``[B, N]`` of the query in the sequence (-1: none).
+        """
+        all_weights: tuple[Tensor, ...] = ()
+        positions = cue_mask.new_empty(0)
+        for block in self.blocks:
+            query, query_mask, positions = gather_query(hidden_states, cue_mask, query_length)
+            hidden_states, weights = block(hidden_states, query, context_mask, query_mask, with_weights)
+            all_weights += (weights,) if with_weights else ()
+        return hidden_states, all_weights, positions
+
+
+class NegationScopeMixin(BackboneMixin):
+    """The head, over the encoder that a subclass names as its second base."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.num_labels = config.num_labels
         setattr(self, self.base_model_prefix, self.build_backbone(config))
-        self.attention_stack: OrthogonalAttentionStack | None = None
+        self.attention_stack: QueryContextStack | None = None
         if not config.is_baseline:
-            self.attention_stack = OrthogonalAttentionStack(
+            self.attention_stack = QueryContextStack(
                 config.num_attention_blocks,
                 config.hidden_size,
                 config.block_heads,
@@ -75,16 +154,14 @@ class NegationScopeMixin(BackboneMixin):
                 config.head_dropout,
             )
         self.dropout = nn.Dropout(config.head_dropout)
-        # Not `classifier`: a backbone fine-tuned for another task would bring weights of that name.
+        # Not `classifier`: checkpoints fine-tuned for another task have weights of that name.
         self.scope_classifier = nn.Linear(config.hidden_size, config.num_labels)
         self.post_init()
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, (FanInLinear, HeadwiseLinear)):
-            bound = module.fan_in**-0.5
-            for parameter in module.parameters(recurse=False):
-                init.uniform_(parameter, -bound, bound)
+        if hasattr(module, "fan_in"):
+            init_fan_in(module)
         else:
             super()._init_weights(module)
 
@@ -108,23 +185,20 @@ class NegationScopeMixin(BackboneMixin):
         Args:
             input_ids: ``[B, L]``.
             attention_mask: ``[B, L]``, 1 at real pieces; None: all are real.
-            token_type_ids: ``[B, L]``, for backbones that read them.
-            cue_mask: ``[B, L]``, 1 on the cue's own pieces (not on the cue token before them). None, or a row of
-                zeros: no cue, which the blocks answer with nothing to add.
+            token_type_ids: ``[B, L]``, for backbones that take them.
+            cue_mask: ``[B, L]``, 1 on the cue's own pieces (not on the cue token before them); None, or a row of
+                zeros, for no cue.
             labels: ``[B, L]``, 0 or 1 at the first piece of each word, -100 elsewhere.
-            word_ids: ``[B, L]``, the number of the word a piece belongs to, -1 for none. With it, the loss of a word
-                is the mean over all its pieces, as its predicted label is; without it, that of the labelled piece.
+            word_ids: ``[B, L]``, index of each piece's word, -1 for none. With it, the loss of a word is the mean over
+                its pieces, as its predicted label is; without it, that of the labelled piece.
             inputs_embeds: ``[B, L, D]``, in place of `input_ids`.
-            output_attentions: return the backbone's attention weights and the blocks' own.
+            output_attentions: return the attention weights of backbone and blocks.
             output_hidden_states: return the backbone's hidden states.
             num_items_in_batch: words in the whole batch, over devices and accumulation steps; given by `Trainer`.
-            **kwargs: handed to the backbone.
-
-        Returns:
-            `NegationScopeOutput`, or a tuple of its fields with `return_dict=False`.
+            **kwargs: passed to the backbone.
 
         Raises:
-            ValueError: if a cue has more than `config.max_cue_length` pieces (not in compiled code, which cannot look).
+            ValueError: if a cue has more than `config.max_cue_length` pieces (not checked in compiled code).
         """
         if output_attentions is None:
             output_attentions = self.config.output_attentions
@@ -144,7 +218,11 @@ class NegationScopeMixin(BackboneMixin):
             context_mask = as_mask(attention_mask, shape, device, default=True)
             query_mask = as_mask(cue_mask, shape, device, default=False) & context_mask
             read, weights, cue_positions = self.attention_stack(
-                self.dropout(hidden_states), context_mask, query_mask, self._query_length(query_mask)
+                self.dropout(hidden_states),
+                context_mask,
+                query_mask,
+                self._query_length(query_mask),
+                bool(output_attentions),
             )
             hidden_states = self.dropout(read) + hidden_states
         logits = self.scope_classifier(self.dropout(hidden_states))
@@ -159,92 +237,57 @@ class NegationScopeMixin(BackboneMixin):
         )
 
     def _query_length(self, query_mask: Tensor) -> int:
-        """Positions to reserve for the cue: as many as the batch needs, or, in compiled code, as the config allows."""
+        """Return N: the longest cue of the batch or, where values are unknown, the limit of the config."""
         limit: int = self.config.max_cue_length
         if not values_are_known(query_mask):
             return limit
-        longest = int(query_mask.sum(1).max()) if query_mask.numel() else 0
-        if longest > limit:
+        length = longest(query_mask)
+        if length > limit:
             raise ValueError(
-                f"a cue has {longest} word pieces, but config.max_cue_length is {limit}; check that cue_mask is 1 on "
-                f"the cue's own pieces only, or raise the limit with model.config.max_cue_length = {longest}"
+                f"a cue has {length} word pieces, but config.max_cue_length is {limit}; check that cue_mask is 1 on "
+                f"the cue's own pieces only, or raise the limit with model.config.max_cue_length = {length}"
             )
-        return max(longest, 1)
-
-
-def word_loss(
-    logits: Tensor, labels: Tensor, word_ids: Tensor | None, num_items_in_batch: Tensor | int | None
-) -> Tensor:
-    """Negative log-likelihood a word; a word's log-likelihood is the mean over its pieces.
-
-    Args:
-        logits: ``[B, L, C]``.
-        labels: ``[B, L]``, one a word, -100 elsewhere.
-        word_ids: ``[B, L]``, -1 for none; or None.
-        num_items_in_batch: what to divide the sum by; None for the number of labels here.
-
-    Returns:
-        A scalar; zero, not NaN, where nothing is labelled.
-    """
-    scores = log_softmax(logits.float(), dim=-1)
-    if word_ids is not None:
-        # Sum each word's pieces, which stand together, into a slot of its own; then read the mean back at the pieces.
-        # The slots count the words of this input: in a window, the words' own numbers may be larger than its length.
-        is_next = pad(word_ids[:, 1:] != word_ids[:, :-1], (1, 0), value=False)
-        slots = is_next.cumsum(1).unsqueeze(-1)
-        counts = torch.zeros_like(scores[..., :1]).scatter_add(1, slots, torch.ones_like(scores[..., :1]))
-        sums = torch.zeros_like(scores).scatter_add(1, slots.expand_as(scores), scores)
-        scores = (sums / counts.clamp(min=1)).gather(1, slots.expand_as(scores))
-    total = nll_loss(scores.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum")
-    if num_items_in_batch is None:
-        num_items_in_batch = (labels != -100).sum().clamp(min=1)
-    return total / num_items_in_batch
+        return length
 
 
 class XLNetForNegationScopeOA(NegationScopeMixin, XLNetBackbone):
     """XLNet with Orthogonal Attention: the model of the paper.
 
     `XLNetForNegationScopeOA.from_pretrained("xlnet/xlnet-base-cased", attention_variant="OA-CA")` loads the backbone
-    and makes a new head.
+    and initialises the head.
     """
 
     config_class = XLNetNegationScopeOAConfig
-    config: XLNetNegationScopeOAConfig
 
 
 class BertForNegationScopeOA(NegationScopeMixin, BertBackbone):
     """BERT with Orthogonal Attention."""
 
     config_class = BertNegationScopeOAConfig
-    config: BertNegationScopeOAConfig
 
 
 class RobertaForNegationScopeOA(NegationScopeMixin, RobertaBackbone):
     """RoBERTa with Orthogonal Attention."""
 
     config_class = RobertaNegationScopeOAConfig
-    config: RobertaNegationScopeOAConfig
 
 
 class AlbertForNegationScopeOA(NegationScopeMixin, AlbertBackbone):
     """ALBERT with Orthogonal Attention."""
 
     config_class = AlbertNegationScopeOAConfig
-    config: AlbertNegationScopeOAConfig
 
 
 class DebertaV2ForNegationScopeOA(NegationScopeMixin, DebertaV2Backbone):
     """DeBERTa v2 and v3 with Orthogonal Attention."""
 
     config_class = DebertaV2NegationScopeOAConfig
-    config: DebertaV2NegationScopeOAConfig
 
 
 class ModernBertForNegationScopeOA(NegationScopeMixin, ModernBertBackbone):
     """ModernBERT with Orthogonal Attention."""
 
     config_class = ModernBertNegationScopeOAConfig
-    config: ModernBertNegationScopeOAConfig
 
 
 NEGATION_SCOPE_MODELS: tuple[type[NegationScopeMixin], ...] = (

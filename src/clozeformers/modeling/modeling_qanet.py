@@ -1,4 +1,4 @@
-"""QANet: convolutions and self-attention read a question and its context (Yu et al., 2018).
+"""QANet: encoders of convolutions and self-attention for question and context (Yu et al., 2018).
 
 Shapes: B batch, M sequence length, D hidden size, H heads.
 """
@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout, scaled_dot_product_attention
+from torch.nn.functional import dropout
 
+from .attention import self_attention
 from .configuration_qanet import QANetConfig
 from .context_query_attention import build_attention
 from .embeddings import WordEmbeddings
 from .modeling_word_reader import WordReaderForQuestionAnswering
-from .orthogonal_attention import split_heads
 
 
 def position_signal(length: int, size: int, like: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def position_signal(length: int, size: int, like: Tensor) -> Tensor:
 
 
 class SeparableConvolution(nn.Module):
-    """Depthwise separable convolution over positions, with ReLU; padding is read as zeros."""
+    """Depthwise separable convolution over positions, with ReLU; padding counts as zero."""
 
     def __init__(self, size: int, kernel_size: int) -> None:
         super().__init__()
@@ -38,14 +38,13 @@ class SeparableConvolution(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
-        # As an image of one row whose channels stand last, which costs no copy: on a CPU it is faster than the
-        # convolution of one dimension.
+        # An image of one row, channels last, takes no copy and is faster on a CPU than a 1-D convolution.
         image = (inputs * mask.unsqueeze(-1)).transpose(1, 2).unsqueeze(2)
         return self.pointwise(self.depthwise(image).squeeze(2).transpose(1, 2)).relu()
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Scaled dot-product attention of a sequence to itself."""
+    """Multi-head self-attention with an output projection."""
 
     def __init__(self, size: int, num_heads: int) -> None:
         super().__init__()
@@ -55,16 +54,12 @@ class MultiHeadSelfAttention(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
-        # A sequence that is all padding attends to itself: a softmax over nothing would be NaN.
-        mask = mask | ~mask.any(dim=1, keepdim=True)
-        query, key, value = (split_heads(part, self.num_heads) for part in self.query_key_value(inputs).chunk(3, -1))
-        # No dropout of the weights: it would rule out the fused kernels, and the layer's output has its own.
-        attended = scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-        return self.output(attended.transpose(1, 2).flatten(2))
+        # No dropout of the weights, which fused kernels lack: the layer's output has its own.
+        return self.output(self_attention(self.query_key_value(inputs), mask, self.num_heads))
 
 
 class FeedForward(nn.Module):
-    """Two layers of the same width, ReLU between them."""
+    """Two linear layers of the same width, with ReLU between them."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -72,7 +67,7 @@ class FeedForward(nn.Module):
         self.output = nn.Linear(size, size)
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        """``[B, M, D] -> [B, M, D]``; the mask is not read."""
+        """``[B, M, D] -> [B, M, D]``; ignores the mask."""
         return self.output(self.intermediate(inputs).relu())
 
 
@@ -89,14 +84,7 @@ class EncoderBlock(nn.Module):
         self.dropout = config.dropout
 
     def forward(self, inputs: Tensor, mask: Tensor, signal: Tensor, skip: list[float]) -> Tensor:
-        """Encode ``[B, M, D]`` under a boolean mask ``[B, M]`` -> ``[B, M, D]``.
-
-        Args:
-            inputs: ``[B, M, D]``.
-            mask: ``[B, M]``.
-            signal: ``[M, D]``, of the positions.
-            skip: each layer's chance to be skipped.
-        """
+        """``[B, M, D]``, a boolean mask ``[B, M]``, position signal ``[M, D]``, skip probabilities -> ``[B, M, D]``."""
         inputs = inputs + signal.to(inputs.dtype)
         for layer, norm, chance in zip(self.layers, self.norms, skip, strict=True):
             if self.training and chance > 0 and float(torch.rand(())) < chance:
@@ -111,12 +99,9 @@ class EncoderStack(nn.Module):
     def __init__(self, config: QANetConfig, num_blocks: int, num_convolutions: int, kernel_size: int) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(EncoderBlock(config, num_convolutions, kernel_size) for _ in range(num_blocks))
-        layers_a_block = num_convolutions + 2
-        chances = [
-            config.layer_drop * (number + 1) / (num_blocks * layers_a_block)
-            for number in range(num_blocks * layers_a_block)
-        ]
-        self.skip = [chances[first : first + layers_a_block] for first in range(0, len(chances), layers_a_block)]
+        depth = num_convolutions + 2
+        skip = [config.layer_drop * (layer + 1) / (num_blocks * depth) for layer in range(num_blocks * depth)]
+        self.skip = [skip[first : first + depth] for first in range(0, len(skip), depth)]
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
@@ -139,7 +124,7 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
         self.projection = nn.Linear(self.embeddings.output_size, size)
         self.embedding_encoder = EncoderStack(config, 1, 4, config.encoder_kernel_size)
         self.attention = build_attention(
-            config.attention, size, num_heads=config.num_attention_heads, hidden_size=size, dropout=config.dropout
+            config.attention, size, num_heads=config.num_attention_heads, rnn_size=size, dropout=config.dropout
         )
         self.attention_projection = nn.Linear(self.attention.output_size, size)
         self.model_encoder = EncoderStack(config, config.num_model_blocks, 2, config.model_kernel_size)
@@ -150,7 +135,7 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
     def read(
         self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor, *_: Any
     ) -> tuple[Tensor, Tensor]:
-        """Vectors of the words to start and end logits, as the base class says."""
+        """As the base class."""
         context = self.embedding_encoder(self.projection(context), context_mask)
         question = self.embedding_encoder(self.projection(question), question_mask)
         read = self._dropout(self.attention(context, question, context_mask, question_mask))

@@ -2,7 +2,7 @@
 
 Source: Khandelwal & Attar, "Orthogonal Attention: A Cloze-Style Approach to Negation Scope Resolution".
 
-One head, for a context C of m positions and a query Q of n positions::
+For one head, a context C of m positions and a query Q of n positions::
 
     K = alpha_K(C, Q), V = alpha_V(C, Q)     [m, n, d_k]
     S = beta(C, Q)                           [n, d_k]
@@ -10,10 +10,8 @@ One head, for a context C of m positions and a query Q of n positions::
     out[i]  = sum over j of w[i, j] V[i, j]
 
 The four variants of section 3.3 differ in alpha and beta. Both of the paper's alphas are, for a given query position,
-linear in the context followed by ReLU: the query *writes* a matrix, which then reads every context position. That
-matrix is small (d_k x d_k a head and query position), so all heads and positions go through one batched product and
-the feature map [m, n, d_k] is built once, already mixed. `QueryWrittenMap` is this idea; its subclasses say what is
-written.
+a linear map of the context followed by ReLU. The matrix of that map is a function of the query position and small
+(d_k x d_k per head), so one batched product serves all heads and positions: see `QueryWrittenMap`.
 
 Shapes: B batch, M context length, N query length, H heads, D hidden size, d_k = D / H.
 """
@@ -21,27 +19,25 @@ Shapes: B batch, M context length, N query length, H heads, D hidden size, d_k =
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
-from transformers.modeling_layers import GradientCheckpointingLayer
 
-from .attention import QueryContextAttention, gather_query, masked_softmax
+from .attention import QueryContextAttention, attention_class, check_heads, masked_softmax, split_heads
 
 
 class FanInLinear(nn.Linear):
-    """A linear layer with PyTorch's own initialisation, U(-1/sqrt(fan_in), 1/sqrt(fan_in)), inside any backbone."""
+    """Linear layer that keeps PyTorch's default initialisation in models that initialise `nn.Linear` otherwise."""
 
     @property
     def fan_in(self) -> int:
-        """Number of inputs of one output."""
+        """Number of inputs."""
         return self.in_features
 
 
 class HeadwiseLinear(nn.Module):
-    """One linear layer a head: ``[B, H, *, in] -> [B, H, *, out]``."""
+    """One linear layer per head: ``[B, H, *, in] -> [B, H, *, out]``."""
 
     bias: nn.Parameter
 
@@ -54,22 +50,12 @@ class HeadwiseLinear(nn.Module):
             nn.init.uniform_(parameter, -(in_features**-0.5), in_features**-0.5)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Apply every head's layer to that head's vectors."""
+        """Apply each head's layer to that head's vectors."""
         outputs = inputs @ self.weight
         return outputs if self.bias is None else outputs + self.bias.unsqueeze(-2)
 
 
-def split_heads(hidden_states: Tensor, num_heads: int) -> Tensor:
-    """``[B, L, H * k] -> [B, H, L, k]``."""
-    return hidden_states.unflatten(-1, (num_heads, -1)).transpose(1, 2)
-
-
-# ------------------------------------------------------------------------------------------------------------- alphas
-
-
-class Alpha(nn.Module):
-    """Makes one vector for each pair of a context and a query position."""
-
+class _Part(nn.Module):
     needs_square_head_size: ClassVar[bool] = False
 
     def __init__(self, hidden_size: int, num_heads: int) -> None:
@@ -77,13 +63,17 @@ class Alpha(nn.Module):
         self.num_heads = num_heads
         self.head_size = hidden_size // num_heads
 
+
+class Alpha(_Part):
+    """Base class: one vector for each pair of a context and a query position."""
+
     def forward(self, context: Tensor, query: Tensor) -> Tensor:
         """``[B, M, D], [B, N, D] -> [B, H, M, N, d_k]``."""
         raise NotImplementedError(f"{type(self).__name__} must define forward(context, query)")
 
 
 class QueryWrittenMap(Alpha):
-    """``alpha(C, Q)[i, j] = ReLU(ReLU(C W0 + b0)[i] A_j + a_j)``, where query position j writes ``A_j``, ``a_j``."""
+    """``alpha(C, Q)[i, j] = ReLU(ReLU(C W0 + b0)[i] A_j + a_j)``, with ``A_j`` and ``a_j`` computed from query j."""
 
     def __init__(self, hidden_size: int, num_heads: int) -> None:
         super().__init__(hidden_size, num_heads)
@@ -98,8 +88,8 @@ class QueryWrittenMap(Alpha):
         """``[B, M, D], [B, N, D] -> [B, H, M, N, d_k]``."""
         context = split_heads(self.context_projection(context).relu(), self.num_heads)
         matrix, bias = self.write(query)
-        side_by_side = matrix.transpose(2, 3).flatten(3)  # [B, H, d_k, N * d_k]: one product for all query positions
-        features = (context @ side_by_side).unflatten(-1, (query.size(1), self.head_size))
+        all_queries = matrix.transpose(2, 3).flatten(3)  # [B, H, d_k, N * d_k]
+        features = (context @ all_queries).unflatten(-1, (query.size(1), self.head_size))
         return (features + bias.unsqueeze(2)).relu()
 
 
@@ -117,10 +107,10 @@ class MultiplicationAlpha(QueryWrittenMap):
 
 
 class ConvolutionAlpha(QueryWrittenMap):
-    """1-D convolution of the context with filters that the query makes (OA-C, OA-CA; section 3.3.3).
+    """1-D convolution of the context with filters computed from the query (OA-C, OA-CA; section 3.3.3).
 
-    Each query position makes sqrt(d_k) filters of width and stride sqrt(d_k), with a bias each; the feature map is
-    flattened filter by filter and goes through a linear layer and ReLU. The width is sqrt(d_k), a whole number.
+    Each query position gives sqrt(d_k) filters of width and stride sqrt(d_k), with one bias each. The feature map,
+    flattened filter by filter, goes through a linear layer and ReLU.
     """
 
     needs_square_head_size = True
@@ -132,7 +122,7 @@ class ConvolutionAlpha(QueryWrittenMap):
         self.filter_biases = FanInLinear(hidden_size, num_heads * self.width)
 
     def write(self, query: Tensor) -> tuple[Tensor, Tensor]:
-        """A_j is the convolution and the linear layer after it, multiplied out."""
+        """A_j is the product of the convolution and the linear layer after it."""
         filters = split_heads(self.filters(query), self.num_heads).unflatten(-1, (self.width, self.width))
         filter_biases = split_heads(self.filter_biases(query), self.num_heads)
         layer = self.output.weight.unflatten(1, (self.width, self.width))  # [H, filter, position, out]
@@ -141,18 +131,8 @@ class ConvolutionAlpha(QueryWrittenMap):
         return matrix, bias
 
 
-# -------------------------------------------------------------------------------------------------------------- betas
-
-
-class Beta(nn.Module):
-    """Makes the query vectors, one for each query position."""
-
-    needs_square_head_size: ClassVar[bool] = False
-
-    def __init__(self, hidden_size: int, num_heads: int) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.head_size = hidden_size // num_heads
+class Beta(_Part):
+    """Base class: one vector for each query position."""
 
     def forward(self, context: Tensor, query: Tensor, context_mask: Tensor) -> Tensor:
         """``[B, M, D], [B, N, D], [B, M] -> [B, H, N, d_k]``."""
@@ -167,12 +147,12 @@ class QueryBeta(Beta):
         self.projection = FanInLinear(hidden_size, hidden_size)
 
     def forward(self, context: Tensor, query: Tensor, context_mask: Tensor) -> Tensor:
-        """``[B, M, D], [B, N, D], [B, M] -> [B, H, N, d_k]``; the context is not read."""
+        """``[B, M, D], [B, N, D], [B, M] -> [B, H, N, d_k]``; ignores the context."""
         return split_heads(self.projection(query).relu(), self.num_heads)
 
 
 class SummaryBeta(Beta):
-    """Base of the two betas that read the context: a dot-product attention sums it up for each query position.
+    """Base of the two betas that summarise the context for each query position, by dot-product attention.
 
     ``mix = softmax(q c^T) c`` and ``a = tanh([mix ; q] W_out)`` (sections 3.3.2 and 3.3.4).
     """
@@ -206,7 +186,7 @@ class MultipliedSummaryBeta(SummaryBeta):
 
 
 class ConvolvedSummaryBeta(SummaryBeta):
-    """Filters made from the summary, convolved over the query: the feature map through ReLU (OA-CA; section 3.3.4)."""
+    """ReLU of the query convolved with filters computed from the summary (OA-CA; section 3.3.4)."""
 
     needs_square_head_size = True
 
@@ -225,70 +205,51 @@ class ConvolvedSummaryBeta(SummaryBeta):
         return feature_map.flatten(-2).relu()
 
 
-# ----------------------------------------------------------------------------------------------------------- variants
-
-
-class Variant(NamedTuple):
-    """What a variant of Orthogonal Attention is made of."""
-
-    alpha: type[Alpha]
-    beta: type[Beta]
-
-
-VARIANTS: dict[str, Variant] = {
-    "OA-C": Variant(ConvolutionAlpha, QueryBeta),
-    "OA-CA": Variant(ConvolutionAlpha, ConvolvedSummaryBeta),
-    "OA-EM": Variant(MultiplicationAlpha, QueryBeta),
-    "OA-EMB": Variant(MultiplicationAlpha, MultipliedSummaryBeta),
-}
-
-
-def register_variant(name: str, alpha: type[Alpha], beta: type[Beta]) -> None:
-    """Make a new variant known by name, to configs and recipes too.
-
-    Args:
-        name: what ``attention_variant`` will say.
-        alpha: makes keys and values; a subclass of `Alpha`, or of `QueryWrittenMap` if the query writes a linear map.
-        beta: makes the query vectors.
-
-    Raises:
-        ValueError: if the name stands for other classes already.
-    """
-    variant = Variant(alpha, beta)
-    if VARIANTS.setdefault(name, variant) != variant:
-        raise ValueError(f"the variant {name!r} is registered already; choose another name than {sorted(VARIANTS)}")
-
-
 class OrthogonalAttention(QueryContextAttention):
-    """Multi-head Orthogonal Attention with its output projection ``W_D`` (section 3.2).
+    """Multi-head Orthogonal Attention with its output projection ``W_D`` (section 3.2); this class is OA-CA.
+
+    A subclass with its own `alpha` and `beta` is another variant.
 
     Args:
         hidden_size: D, of context, query and output.
         num_heads: H; must divide D. For OA-C and OA-CA, D / H must be a perfect square.
-        variant: a name in `VARIANTS`.
-        dropout: on the attention weights.
+        variant: registered name of the class whose alpha and beta to use; None for this class.
+        dropout: dropout of the attention weights.
 
     Raises:
         ValueError: for an unknown variant or sizes that do not fit; the message names the sizes that would.
     """
 
-    def __init__(self, hidden_size: int, num_heads: int, variant: str = "OA-CA", dropout: float = 0.0) -> None:
+    alpha: ClassVar[type[Alpha]] = ConvolutionAlpha
+    beta: ClassVar[type[Beta]] = ConvolvedSummaryBeta
+
+    def __init__(self, hidden_size: int, num_heads: int, variant: str | None = None, dropout: float = 0.0) -> None:
         super().__init__()
-        check_sizes(hidden_size, num_heads, variant)
-        alpha, beta = VARIANTS[variant]
+        parts = type(self) if variant is None else attention_class(variant)
+        if not issubclass(parts, OrthogonalAttention):
+            raise ValueError(f"attention {variant!r} is {parts.__name__}, not a variant of Orthogonal Attention")
+        parts.check_size(hidden_size, num_heads)
         self.output_size = hidden_size
-        self.key = alpha(hidden_size, num_heads)
-        self.value = alpha(hidden_size, num_heads)
-        self.query = beta(hidden_size, num_heads)
+        self.key = parts.alpha(hidden_size, num_heads)
+        self.value = parts.alpha(hidden_size, num_heads)
+        self.query = parts.beta(hidden_size, num_heads)
         self.dropout = nn.Dropout(dropout)
         self.projection = FanInLinear(hidden_size, hidden_size, bias=False)
 
-    def forward(self, context: Tensor, query: Tensor, context_mask: Tensor, query_mask: Tensor) -> Tensor:
-        """``[B, M, D], [B, N, D], [B, M], [B, N] -> [B, M, D]``; zero for an example without query positions."""
-        return self.attend(context, query, context_mask, query_mask)[0]
+    @classmethod
+    def check_size(cls, size: int, num_heads: int) -> None:
+        """Raise a ValueError if the heads do not divide the width, or not into squares where the variant convolves."""
+        check_heads(size, num_heads)
+        square = [h for h in range(1, size + 1) if size % h == 0 and math.isqrt(size // h) ** 2 == size // h]
+        if (cls.alpha.needs_square_head_size or cls.beta.needs_square_head_size) and num_heads not in square:
+            raise ValueError(
+                f"{cls.__name__} convolves with sqrt(head size) filters, but {num_heads} heads over hidden size {size} "
+                f"give a head size of {size // num_heads}, which is not a perfect square; these numbers of heads would "
+                f"do: {square}"
+            )
 
     def attend(self, context: Tensor, query: Tensor, context_mask: Tensor, query_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """As `forward`, with the attention weights ``[B, H, M, N]`` beside the output."""
+        """``[B, M, D], [B, N, D], [B, M], [B, N] -> [B, M, D]`` (zero without a query) and weights ``[B, H, M, N]``."""
         keys = self.key(context, query)
         query_vectors = self.query(context, query, context_mask)
         scores = (keys * query_vectors.unsqueeze(2)).sum(-1) / math.sqrt(keys.size(-1))
@@ -297,93 +258,19 @@ class OrthogonalAttention(QueryContextAttention):
         return self.projection(mixed.transpose(1, 2).flatten(2)), weights
 
 
-def check_sizes(hidden_size: int, num_heads: int, variant: str) -> None:
-    """Raise a ValueError if no Orthogonal Attention of this variant can be built with these sizes."""
-    if variant not in VARIANTS:
-        raise ValueError(f"unknown attention variant {variant!r}; known are {', '.join(sorted(VARIANTS))}")
-    divisors = [heads for heads in range(1, hidden_size + 1) if hidden_size % heads == 0]
-    if num_heads not in divisors:
-        raise ValueError(f"{num_heads} heads do not divide the hidden size {hidden_size}; these would: {divisors}")
-    square = [heads for heads in divisors if math.isqrt(hidden_size // heads) ** 2 == hidden_size // heads]
-    if any(part.needs_square_head_size for part in VARIANTS[variant]) and num_heads not in square:
-        raise ValueError(
-            f"{variant} convolves with sqrt(head size) filters, but {num_heads} heads over hidden size {hidden_size} "
-            f"give a head size of {hidden_size // num_heads}, which is not a perfect square; these numbers of heads "
-            f"would do: {square}"
-        )
+class ConvolutionAttention(OrthogonalAttention):
+    """OA-C: convolution with filters computed from the query (section 3.3.3)."""
+
+    beta = QueryBeta
 
 
-class SelfAttention(nn.Module):
-    """Multi-head self-attention whose heads are concatenated and not projected (section 3.1)."""
+class MultiplicationAttention(OrthogonalAttention):
+    """OA-EM: elementwise multiplication (section 3.3.1)."""
 
-    def __init__(self, hidden_size: int, num_heads: int) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.query_key_value = FanInLinear(hidden_size, 3 * hidden_size)
-
-    def forward(self, hidden_states: Tensor, mask: Tensor) -> Tensor:
-        """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
-        # A sequence that is all padding attends to itself: a softmax over nothing would be NaN.
-        mask = mask | ~mask.any(dim=1, keepdim=True)
-        query, key, value = (
-            split_heads(part, self.num_heads) for part in self.query_key_value(hidden_states).chunk(3, dim=-1)
-        )
-        attended = scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-        return attended.transpose(1, 2).flatten(2)
+    alpha, beta = MultiplicationAlpha, QueryBeta
 
 
-class OrthogonalAttentionBlock(GradientCheckpointingLayer):
-    """Orthogonal Attention, self-attention and two fully connected layers, with residuals (Figure 1)."""
+class MultipliedSummaryAttention(OrthogonalAttention):
+    """OA-EMB: elementwise multiplication in alpha and beta (section 3.3.2)."""
 
-    def __init__(
-        self, hidden_size: int, num_heads: int, variant: str, dropout: float, layer_norm_eps: float = 1e-5
-    ) -> None:
-        super().__init__()
-        self.attention = OrthogonalAttention(hidden_size, num_heads, variant, dropout)
-        self.attention_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
-        self.self_attention = SelfAttention(hidden_size, num_heads)
-        self.intermediate = FanInLinear(hidden_size, hidden_size)
-        self.output = FanInLinear(hidden_size, hidden_size)
-        self.output_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
-
-    def forward(
-        self, context: Tensor, query: Tensor, context_mask: Tensor, query_mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """``[B, M, D], [B, N, D], [B, M], [B, N]`` -> new context ``[B, M, D]`` and weights ``[B, H, M, N]``."""
-        attended, weights = self.attention.attend(context, query, context_mask, query_mask)
-        context = self.attention_norm(attended + context)
-        attended = self.self_attention(context, context_mask)
-        return self.output_norm(self.output(self.intermediate(attended).relu()) + context), weights
-
-
-class OrthogonalAttentionStack(nn.Module):
-    """Blocks one after the other; the query of each is read off its own input (section 4)."""
-
-    def __init__(self, num_blocks: int, hidden_size: int, num_heads: int, variant: str, dropout: float) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            OrthogonalAttentionBlock(hidden_size, num_heads, variant, dropout) for _ in range(num_blocks)
-        )
-
-    def forward(
-        self, hidden_states: Tensor, context_mask: Tensor, query_positions_mask: Tensor, query_length: int
-    ) -> tuple[Tensor, tuple[Tensor, ...], Tensor]:
-        """Run the blocks over a sequence in which the query stands.
-
-        Args:
-            hidden_states: ``[B, M, D]``.
-            context_mask: ``[B, M]``, boolean.
-            query_positions_mask: ``[B, M]``, boolean, True at the query's positions.
-            query_length: N, at least the largest number of query positions in the batch.
-
-        Returns:
-            New hidden states ``[B, M, D]``, each block's weights ``[B, H, M, N]``, and the positions ``[B, N]`` of the
-            query in the sequence (-1: none).
-        """
-        all_weights: tuple[Tensor, ...] = ()
-        positions = query_positions_mask.new_empty(0)
-        for block in self.blocks:
-            query, query_mask, positions = gather_query(hidden_states, query_positions_mask, query_length)
-            hidden_states, weights = block(hidden_states, query, context_mask, query_mask)
-            all_weights = (*all_weights, weights)
-        return hidden_states, all_weights, positions
+    alpha, beta = MultiplicationAlpha, MultipliedSummaryBeta

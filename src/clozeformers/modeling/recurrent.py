@@ -1,4 +1,4 @@
-"""Bidirectional recurrent layers whose backward direction begins at the end of each sequence, not of the batch."""
+"""Bidirectional recurrent layers that skip padding, wherever it stands."""
 
 from __future__ import annotations
 
@@ -8,41 +8,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from .packing import pack
+
 RecurrentKind = Literal["lstm", "gru"]
 _CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
 
 
-def reading_orders(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Orders in which the positions of each row are read: the real ones first, from the left or from the right.
-
-    Args:
-        mask: ``[B, M]``, boolean, True at real positions.
-
-    Returns:
-        Positions ``[B, M]`` in reading order, forwards and backwards.
-    """
-    forwards = torch.argsort((~mask).to(torch.uint8), dim=1, stable=True)
-    steps = torch.arange(mask.size(1), device=mask.device).expand_as(forwards)
-    last = mask.sum(1, keepdim=True) - 1
-    return forwards, forwards.gather(1, torch.where(steps <= last, last - steps, steps))
-
-
-def _reorder(inputs: Tensor, order: Tensor) -> Tensor:
-    return inputs.gather(1, order.unsqueeze(-1).expand_as(inputs))
-
-
 class BidirectionalRNN(nn.Module):
-    """LSTM or GRU layers that read both ways.
+    """LSTM or GRU layers in both directions.
 
-    Each direction is a layer of its own over plain tensors: batches hold like lengths, so there is little padding to
-    save, and packed sequences are slow on a CPU.
+    Each direction is a layer over padded tensors with real positions first: packed sequences are slow on a CPU.
 
     Args:
         kind: `"lstm"` or `"gru"`.
         input_size: width of the input.
-        hidden_size: units of one direction; the output is twice as wide.
-        num_layers: one after the other.
-        dropout: of each layer's input.
+        hidden_size: units per direction; the output is twice as wide.
+        num_layers: number of layers.
+        dropout: dropout of each layer's input.
     """
 
     def __init__(
@@ -57,13 +39,20 @@ class BidirectionalRNN(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """``[B, M, input_size]`` and a boolean mask ``[B, M]`` -> ``[B, M, 2 * hidden_size]``."""
-        orders = reading_orders(mask)
-        places = [order.argsort(1) for order in orders]
+        order, ranks = pack(mask)
+        steps = torch.arange(mask.size(1), device=mask.device).expand_as(order)
+        last = mask.sum(1, keepdim=True) - 1
+        reverse = torch.where(steps <= last, last - steps, steps)
+        directions = ((order, ranks), (order.gather(1, reverse), reverse.gather(1, ranks)))
         for layers in zip(self.forwards, self.backwards, strict=True):
             inputs = dropout(inputs, self.dropout, self.training)
             both = [
-                _reorder(layer(_reorder(inputs, order))[0], place)
-                for layer, order, place in zip(layers, orders, places, strict=True)
+                _reorder(layer(_reorder(inputs, order))[0], ranks)
+                for layer, (order, ranks) in zip(layers, directions, strict=True)
             ]
             inputs = torch.cat(both, dim=-1)
         return inputs
+
+
+def _reorder(inputs: Tensor, order: Tensor) -> Tensor:
+    return inputs.gather(1, order.unsqueeze(-1).expand_as(inputs))

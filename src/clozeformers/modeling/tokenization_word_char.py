@@ -1,7 +1,4 @@
-"""A tokenizer of whole words that also gives the characters of each.
-
-Needs only transformers, tokenizers and numpy, so that it can travel beside a checkpoint.
-"""
+"""A tokenizer of whole words and their characters."""
 
 from __future__ import annotations
 
@@ -21,33 +18,31 @@ SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 PADDING_CHARACTER_ID, UNKNOWN_CHARACTER_ID = 0, 1
 FIRST_CHARACTER_ID = 2
 
-# Hyphens, dashes and the separators of numbers stand alone: an answer may begin or end at any of them. Negated verbs
-# and clitics are cut as in the Penn Treebank ("is" + "n't", "Tesla" + "'s"), as published word vectors expect.
+# Hyphens, dashes and number separators are tokens: an answer may begin or end at any of them. Contractions and clitics
+# are split as in the Penn Treebank ("is" + "n't", "Tesla" + "'s"), as published word vectors expect.
 _WORD = r"""(?x)
     (?i: \w+? (?= n['’]t (?!\w) ) | n['’]t (?!\w) | ['’] (?: s|re|ve|ll|d|m ) (?!\w) )
   | (?: \p{L} \. ){2,}                                  # U.S.
   | \w+
-  | [^\w\s]                                             # any other sign
+  | [^\w\s]                                             # any other symbol
 """
 _SPLIT = Split(Regex(_WORD), behavior="removed", invert=True)
-# Distinct words whose characters are remembered; beyond this, memory is freed.
-_MOST_REMEMBERED = 2**17
+_CACHE_SIZE = 2**17
 
 
 class WordCharTokenizer(PreTrainedTokenizerFast):
-    """Splits text into words and signs, and gives `char_ids` beside `input_ids`.
+    """Splits text into words and symbols, and returns `char_ids` beside `input_ids`.
 
-    One text is `[CLS] text [SEP]`; a pair is `[CLS] question [SEP] context [SEP]`, with `token_type_ids` 1 for
-    `context [SEP]`. `char_ids` holds for each token the ids of its first `max_word_length` characters, as they stand in
-    the text: 0 is padding, 1 a character that is not known; special tokens have 0 only. Special tokens that are spelled
-    out in a text are words like any others.
+    One text is encoded as `[CLS] text [SEP]`, a pair as `[CLS] question [SEP] context [SEP]`, with `token_type_ids` 1
+    for `context [SEP]`. `char_ids` holds the ids of the first `max_word_length` characters of each token: 0 is padding,
+    1 the unknown character; special tokens have zeros only. Special tokens in a text are split like any other words.
 
     Args:
-        vocab: words with their ids; the ids 0 to 3 are `SPECIAL_TOKENS`. Without it, only these.
-        characters: the known characters, the first of which gets the id 2.
-        lowercase: look words up in lower case, for uncased vectors. Characters keep their case.
-        max_word_length: characters of a word that are kept (W).
-        **kwargs: of every tokenizer of transformers, such as `model_max_length`.
+        vocab: word ids, of which 0 to 3 are `SPECIAL_TOKENS`; None for these only.
+        characters: the known characters; the first has id 2.
+        lowercase: look up words in lower case, for uncased vectors. Characters keep their case.
+        max_word_length: number of characters kept per word (W).
+        **kwargs: arguments of `PreTrainedTokenizerFast`, such as `model_max_length`.
 
     Raises:
         ValueError: if `max_word_length` is below 1 or the vocabulary does not begin with the special tokens.
@@ -65,12 +60,12 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
     ) -> None:
         if max_word_length < 1:
             raise ValueError(f"max_word_length is {max_word_length!r}; a word needs at least 1 character")
-        self._tokenizer = _backend(_numbered(SPECIAL_TOKENS) if vocab is None else vocab, lowercase)
+        self._tokenizer = _backend(_vocabulary(()) if vocab is None else vocab, lowercase)
         self.characters = characters
         self.lowercase = lowercase
         self.max_word_length = max_word_length
         self._character_ids = {character: number for number, character in enumerate(characters, FIRST_CHARACTER_ID)}
-        # `datasets` leaves an attribute of this name out of the fingerprints of what a tokenizer is used in.
+        # `datasets` excludes an attribute of this name from its fingerprints.
         self.cache: dict[str, tuple[int, ...]] = {}
         names = ("pad_token", "unk_token", "cls_token", "sep_token")
         super().__init__(
@@ -91,18 +86,18 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
         words: Iterable[str] | None = None,
         **kwargs: Any,
     ) -> WordCharTokenizer:
-        """Learn words and characters, the most frequent first and, among equals, in the order of their code points.
+        """Build a vocabulary of words and characters, by frequency, then by code point.
 
         Args:
-            texts: read once; none is kept.
-            min_frequency: words and characters that occur less often are left out, and so are unknown.
+            texts: iterated once.
+            min_frequency: rarer words and characters are unknown.
             lowercase: as of the class.
             max_word_length: as of the class.
-            words: learn none but these, such as those that have a vector; in lower case where `lowercase` is set.
+            words: restrict the vocabulary to these, such as those that have a vector; lower case if `lowercase`.
             **kwargs: as of the class.
 
         Raises:
-            TypeError: if `texts` is one string, or holds something else than strings.
+            TypeError: if `texts` is a string.
             ValueError: if no word is left, or for a wrong `max_word_length`.
         """
         surfaces = _count_words(texts)
@@ -121,7 +116,7 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
                 "give more texts, or a lower min_frequency"
             )
         return cls(
-            _numbered([*SPECIAL_TOKENS, *known]),
+            _vocabulary(known),
             characters="".join(_most_frequent(characters, min_frequency)),
             lowercase=lowercase,
             max_word_length=max_word_length,
@@ -130,38 +125,27 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
 
     @property
     def character_vocab_size(self) -> int:
-        """Number of character ids, padding and unknown included."""
+        """Number of character ids, including padding and unknown."""
         return FIRST_CHARACTER_ID + len(self.characters)
 
     def unknown_words(self, texts: Iterable[str]) -> list[str]:
-        """Words that are not in the vocabulary, each once, in the order of the texts.
-
-        Args:
-            texts: words or longer texts, split as any text is; `"well-known"` is three words.
-        """
-        _refuse_one_string(texts)
+        """Return the distinct words of the texts that are not in the vocabulary, in order of appearance."""
         known = self.get_vocab()
         looked_up = map(_lower, texts) if self.lowercase else texts
         split = (word for text in looked_up for word, _ in _SPLIT.pre_tokenize_str(text))
         return [word for word in dict.fromkeys(split) if word not in known]
 
     def add_words(self, texts: Iterable[str]) -> int:
-        """Extend the vocabulary; the words that it has keep their ids, and new ones follow them.
-
-        Args:
-            texts: words or longer texts, as for `unknown_words`.
-
-        Returns:
-            How many words were new. A model needs as many more word vectors.
+        """Append the unknown words of the texts to the vocabulary, and return their number.
 
         Raises:
-            ValueError: if `add_tokens` has put tokens behind the words, where the new ids would be.
+            ValueError: if `add_tokens` has taken the ids after the words.
         """
         vocab = self._tokenizer.get_vocab(with_added_tokens=False)
         if len(self) != len(vocab):
             raise ValueError(
-                f"this tokenizer has tokens that are no words ({', '.join(sorted(self.get_vocab().keys() - vocab))}), "
-                "whose ids new words would take; call add_words(...) before add_tokens(...)"
+                f"the tokens {', '.join(sorted(self.get_vocab().keys() - vocab))} have the ids after the words; call "
+                "add_words(...) before add_tokens(...)"
             )
         new = self.unknown_words(texts)
         vocab |= {word: number for number, word in enumerate(new, len(vocab))}
@@ -169,30 +153,21 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
         return len(new)
 
     def _encode_plus(
-        self,
-        text: Any,
-        text_pair: Any = None,
-        *args: Any,
-        is_split_into_words: bool = False,
-        return_tensors: Any = None,
-        **kwargs: Any,
+        self, text: Any, text_pair: Any = None, *args: Any, return_tensors: Any = None, **kwargs: Any
     ) -> BatchEncoding:
-        output = super()._encode_plus(
-            text, text_pair, *args, is_split_into_words=is_split_into_words, return_tensors=return_tensors, **kwargs
-        )
-        is_batched = isinstance(text, (list, tuple)) and (
-            not is_split_into_words or (len(text) > 0 and isinstance(text[0], (list, tuple)))
-        )
+        if kwargs.get("is_split_into_words"):
+            raise ValueError("WordCharTokenizer splits texts into words itself; give texts, not lists of words")
+        output = super()._encode_plus(text, text_pair, *args, return_tensors=return_tensors, **kwargs)
+        is_batched = isinstance(text, (list, tuple))
         if not is_batched:
             text, text_pair = [text], None if text_pair is None else [text_pair]
-        samples = (
-            [_as_pair(sample, is_split_into_words) for sample in text]
-            if text_pair is None
-            else [*zip(text, text_pair, strict=True)]
-        )
+        if text_pair is None:
+            samples = [(sample,) if isinstance(sample, str) else sample for sample in text]
+        else:
+            samples = [*zip(text, text_pair, strict=True)]
         owners = output.get("overflow_to_sample_mapping", range(len(output.encodings)))
         char_ids: Any = [
-            self._char_ids(encoding, samples[int(owner)], is_split_into_words)
+            self._char_ids(encoding, samples[int(owner)])
             for encoding, owner in zip(output.encodings, owners, strict=True)
         ]
         if return_tensors is not None:
@@ -201,22 +176,16 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
         output["char_ids"] = char_ids if is_list else char_ids[0]
         return output
 
-    def _char_ids(self, encoding: Encoding, sample: Sequence[Any], is_split_into_words: bool) -> list[tuple[int, ...]]:
-        """Character ids of one window `[L, W]`; special tokens and padding have empty offsets."""
+    def _char_ids(self, encoding: Encoding, sample: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the character ids of one window ``[L, W]``; special tokens and padding have empty offsets."""
         places = zip(encoding.type_ids, encoding.offsets, strict=True)
-        if is_split_into_words:
-            surfaces = [
-                "" if word is None else sample[sequence][word][start:end]
-                for (sequence, (start, end)), word in zip(places, encoding.word_ids, strict=True)
-            ]
-        else:
-            surfaces = [sample[sequence][start:end] for sequence, (start, end) in places]
-        remembered = self.cache
-        # Tuples, so that many tokens can share one.
-        return [remembered.get(surface) or self._remember(surface) for surface in surfaces]
+        surfaces = [sample[sequence][start:end] for sequence, (start, end) in places]
+        cache = self.cache
+        # Tuples, which repeated words share.
+        return [cache.get(surface) or self._remember(surface) for surface in surfaces]
 
     def _remember(self, surface: str) -> tuple[int, ...]:
-        if len(self.cache) >= _MOST_REMEMBERED:
+        if len(self.cache) >= _CACHE_SIZE:
             self.cache.clear()
         kept = surface[: self.max_word_length]
         row = [self._character_ids.get(character, UNKNOWN_CHARACTER_ID) for character in kept]
@@ -224,7 +193,7 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
         return self.cache.setdefault(surface, tuple(row))
 
     def pad(self, encoded_inputs: Any, *args: Any, return_tensors: Any = None, **kwargs: Any) -> BatchEncoding:
-        """As of the base class; `char_ids` get rows of 0."""
+        """As the base class; `char_ids` are padded with rows of zeros."""
         padded = super().pad(encoded_inputs, *args, **kwargs)
         if return_tensors is None or len(padded["input_ids"]) == 0:
             return padded
@@ -244,13 +213,17 @@ class WordCharTokenizer(PreTrainedTokenizerFast):
 
 
 def _add_tensor(output: BatchEncoding, char_ids: Any, return_tensors: Any) -> BatchEncoding:
-    # By way of numpy, which reads nested lists several times as fast as torch.
+    # numpy converts nested lists several times as fast as torch.
     output.update(BatchEncoding({"char_ids": np.asarray(char_ids, dtype=np.int64)}, tensor_type=return_tensors))
     return output
 
 
+def _vocabulary(words: Iterable[str]) -> dict[str, int]:
+    return {word: number for number, word in enumerate([*SPECIAL_TOKENS, *words])}
+
+
 def _backend(vocab: Mapping[str, int], lowercase: bool) -> Tokenizer:
-    """Build the tokenizer underneath."""
+    """Build the backend tokenizer."""
     if [vocab.get(token) for token in SPECIAL_TOKENS] != [0, 1, 2, 3]:
         found = ", ".join(f"{token}: {vocab.get(token)}" for token in SPECIAL_TOKENS)
         raise ValueError(f"the ids of the special tokens are {found}; they must be 0, 1, 2, 3 in this order")
@@ -267,36 +240,16 @@ def _backend(vocab: Mapping[str, int], lowercase: bool) -> Tokenizer:
     return backend
 
 
-def _numbered(words: Iterable[str]) -> dict[str, int]:
-    return {word: number for number, word in enumerate(words)}
-
-
 def _lower(word: str) -> str:
-    # Not `str.lower`, which writes a Greek final sigma where the backend, letter by letter, does not.
+    # Unlike `str.lower`, the backend has no final sigma.
     return Lowercase().normalize_str(word)
 
 
-def _refuse_one_string(texts: Iterable[str]) -> None:
-    if isinstance(texts, str):
-        raise TypeError(f"texts is one string, {texts!r:.80}; give a list of strings, or another iterable of them")
-
-
 def _count_words(texts: Iterable[str]) -> Counter[str]:
-    _refuse_one_string(texts)
-    counts: Counter[str] = Counter()
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"text {number} is {text!r:.80}; a text is a string")
-        counts.update(word for word, _ in _SPLIT.pre_tokenize_str(text))
-    return counts
+    if isinstance(texts, str):
+        raise TypeError(f"texts is one string, {texts!r:.80}; give a list of strings")
+    return Counter(word for text in texts for word, _ in _SPLIT.pre_tokenize_str(text))
 
 
 def _most_frequent(counts: Counter[str], min_frequency: int) -> list[str]:
     return sorted((key for key, count in counts.items() if count >= min_frequency), key=lambda key: (-counts[key], key))
-
-
-def _as_pair(sample: Any, is_split_into_words: bool) -> Sequence[Any]:
-    """Bring one element of a batch into the form (text, second text); only a pair's second text is ever looked at."""
-    if not is_split_into_words:
-        return (sample,) if isinstance(sample, str) else sample
-    return sample if len(sample) > 0 and not isinstance(sample[0], str) else (sample,)

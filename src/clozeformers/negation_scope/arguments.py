@@ -1,26 +1,39 @@
-"""Arguments of the negation scope training script."""
+"""Arguments of the negation scope script."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from ..training.arguments import ScriptTrainingArguments
+from transformers import AutoTokenizer
+
+from ..modeling.configuration_negation_scope import NegationScopeConfigMixin
+from ..training.arguments import (
+    UNLIMITED,
+    DataArguments,
+    ScriptTrainingArguments,
+    load_head_config,
+    resolve_model_arguments,
+)
+
+# Section 4 of the paper; a model with a trained head keeps its own values.
+NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
+_NEW_INPUT = {"input": "augment", "max_length": 128}
 
 
 @dataclass
 class NegationModelArguments:
-    """Which encoder, and which head on it."""
+    """The encoder, and the head on it."""
 
     model_name_or_path: str = field(
         metadata={"help": "A pretrained encoder or a negation scope model: a name on the Hub or a folder."}
     )
     revision: str = field(default="main", metadata={"help": "Branch, tag or commit on the Hub."})
     attention_variant: str | None = field(
-        default=None, metadata={"help": "OA-C, OA-CA (of a new head), OA-EM, OA-EMB, or a registered name."}
+        default=None, metadata={"help": "OA-C, OA-CA (of a new head), OA-EM, OA-EMB, or another registered attention."}
     )
     num_attention_blocks: int | None = field(
-        default=None, metadata={"help": "Blocks of Orthogonal Attention; 2 in a new head, 0 is the baseline."}
+        default=None, metadata={"help": "Blocks of the attention; 2 in a new head, 0 is the baseline."}
     )
     num_block_heads: int | None = field(
         default=None, metadata={"help": "Heads of a block; as many as the encoder's in a new head."}
@@ -32,39 +45,50 @@ class NegationModelArguments:
 
 
 @dataclass
-class NegationDataArguments:
-    """Which corpora, and how they are read."""
+class NegationDataArguments(DataArguments):
+    """The corpora, and how they are encoded."""
 
-    dataset_name: str | None = field(default=None, metadata={"help": "A dataset on the Hub with the corpus columns."})
-    dataset_config_name: str | None = field(default=None, metadata={"help": "Its configuration."})
-    train_file: str | None = field(
-        default=None, metadata={"help": "Corpus to train on: a file, or a folder of XML files."}
-    )
-    validation_file: str | None = field(default=None, metadata={"help": "Corpus for early stopping."})
-    validation_fraction: float | None = field(
-        default=None, metadata={"help": "Without a validation file: share of the training sentences held out for it."}
-    )
-    test_file: list[str] | None = field(default=None, metadata={"help": "Corpora to score the trained model on."})
     corpus_format: Literal["cd-sco", "bioscope", "sfu", "jsonl"] | None = field(
-        default=None, metadata={"help": "cd-sco, bioscope, sfu or jsonl; without it, told from the file."}
+        default=None, metadata={"help": "Format of all corpora; without it, detected for each."}
     )
-    kind: Literal["negation", "speculation"] = field(default="negation", metadata={"help": "Which cues to read."})
+    kind: Literal["negation", "speculation"] = field(default="negation", metadata={"help": "Kind of the cues."})
     input: Literal["augment", "normal"] | None = field(
-        default=None, metadata={"help": "augment (of a new head): a special token stands before each cue word."}
+        default=None, metadata={"help": "augment (of a new head): a special token precedes each cue word."}
     )
     max_length: int | None = field(
-        default=None, metadata={"help": "Most word pieces in an input; 128 with a new head."}
+        default=None, metadata={"help": "Maximum number of word pieces of an input; 128 with a new head."}
     )
-    max_train_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
-    max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
-    max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
 
 
 @dataclass
 class NegationTrainingArguments(ScriptTrainingArguments):
-    """`TrainingArguments`, with what the paper's training adds (section 4); its other settings are in the recipes."""
+    """`ScriptTrainingArguments` with the paper's rate for the head (section 4); the recipes hold its other settings."""
 
-    head_learning_rate: float = field(default=1e-4, metadata={"help": "Of all that is not the encoder's."})
-    num_folds: int | None = field(default=None, metadata={"help": "Cross-validation over the training corpus."})
-    folds: list[int] | None = field(default=None, metadata={"help": "Run these folds only, counted from 1."})
-    num_seeds: int = field(default=1, metadata={"help": "Repeat the training with the seeds seed, seed + 1, ..."})
+    head_learning_rate: float | None = field(
+        default=1e-4, metadata={"help": "Learning rate of all parameters outside the encoder."}
+    )
+
+
+def resolve_arguments(
+    model_args: NegationModelArguments, data_args: NegationDataArguments
+) -> tuple[NegationModelArguments, NegationDataArguments]:
+    """Complete the arguments: from the model if it has a trained head, else as in the paper.
+
+    Raises:
+        ValueError: an argument contradicts the model's head, or there is neither head nor training.
+    """
+    name, revision = model_args.model_name_or_path, model_args.revision
+    config = load_head_config(name, revision, NegationScopeConfigMixin, data_args.trains, "a negation scope")
+    values: dict[str, Any] = NEW_HEAD | _NEW_INPUT
+    if config is not None:
+        limit = AutoTokenizer.from_pretrained(name, revision=revision).model_max_length
+        values = {field: getattr(config, field) for field in NEW_HEAD} | {
+            "input": "normal" if config.cue_token is None else "augment",
+            "max_length": limit if limit < UNLIMITED else _NEW_INPUT["max_length"],
+        }
+    model = None if config is None else name
+    overridable = ("head_dropout", "max_length")
+    return (
+        resolve_model_arguments(model_args, values, model, overridable),
+        resolve_model_arguments(data_args, values, model, overridable),
+    )

@@ -1,88 +1,72 @@
-"""English negation cues, found in a sentence's words with a lexicon.
+"""Find English negation cues with a lexicon.
 
-The lexicon is the first half of this module, the finder the second. What counts as a cue follows the annotation of
-*SEM 2012 (CD-SCO: Morante and Daelemans, "ConanDoyle-neg", LREC 2012), with the clinical and scientific cues of
-BioScope (Vincze et al., 2008) added: so "no one" and "no longer" hold the cue "no", an affix is a cue of its own
-("im" in *impossible*), and what only looks like a negation ("no doubt", "not only", a tag question) is none.
-
-Nothing but the standard library is imported, so that the file also works when copied beside a checkpoint.
+The annotation of *SEM 2012 (CD-SCO: Morante and Daelemans, "ConanDoyle-neg", LREC 2012) decides what is a cue, with the
+clinical and scientific cues of BioScope (Vincze et al., 2008) added: "no one" and "no longer" hold the cue "no", an
+affix is a cue of its own ("im" in *impossible*), and phrases that only look like a negation ("no doubt", "not only", a
+tag question) hold none.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+
+from ..words import Word
+
+Span = tuple[int, int]
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# --------------------------------------------------------------------------------------------------- the lexicon
+def _phrases(text: str) -> dict[str, list[tuple[str, ...]]]:
+    """Parse phrases, separated by semicolons, into an index by first word, the longest phrase first."""
+    index: dict[str, list[tuple[str, ...]]] = {}
+    for phrase in sorted((tuple(part.split()) for part in text.split(";")), key=len, reverse=True):
+        index.setdefault(phrase[0], []).append(phrase)
+    return index
+
 
 SINGLE_CUES = _words(
-    """
-    not no never none nothing nobody nowhere without neither nor cannot no-one noone nope naught nought ne'er non lack
-    lacks lacked lacking
-    """
+    "not no never none nothing nobody nowhere without neither nor cannot no-one noone nope naught nought ne'er non "
+    "lack lacks lacked lacking"
 )
 
-# The first word alone is the cue, and only before the second.
+# The key alone is the cue, and only before the value.
 CUES_BEFORE = {"absence": "of", "fail": "to", "fails": "to", "failed": "to", "failing": "to", "failure": "to"}
 
-# Every word belongs to the one cue. Phrases around an ordinary cue ("not at all", "in no way", "no longer") need no
-# entry: there the ordinary cue is annotated.
-PHRASE_CUES: tuple[tuple[str, ...], ...] = (
-    ("by", "no", "means"),
-    ("on", "the", "contrary"),
-    ("rather", "than"),
-    ("with", "the", "exception", "of"),
-    ("nothing", "at", "all"),
-    ("not", "for", "the", "world"),
+# All words of a phrase are one cue. Phrases around a single cue ("not at all", "in no way", "no longer") need no entry:
+# there the single cue is annotated.
+PHRASE_CUES = _phrases(
+    "by no means; on the contrary; rather than; with the exception of; nothing at all; not for the world"
 )
 
-# Phrases that hold a cue word and negate nothing, or something that no scope marks.
-FALSE_PHRASES: tuple[tuple[str, ...], ...] = (
-    ("no", "doubt"),
-    ("no", "sooner"),
-    ("not", "only"),
-    ("not", "but"),
-    ("not", "help", "but"),
-    ("nothing", "but"),
-    ("nothing", "short", "of"),
-    ("none", "other", "than"),
-    ("none", "the", "less"),
-    ("never", "the", "less"),
-    ("without", "more", "ado"),
-    ("without", "further", "ado"),
-    ("without", "doubt"),
-    ("without", "a", "doubt"),
+# Phrases with a cue word that negate nothing, or something without an annotated scope.
+FALSE_PHRASES = _phrases(
+    "no doubt; no sooner; not only; not but; not help but; nothing but; nothing short of; none other than; "
+    "none the less; never the less; without more ado; without further ado; without doubt; without a doubt"
 )
 
-# "there can be no doubt", "I have no doubt": with one of these up to three words before, "no doubt" does negate.
+# "No doubt" negates after one of these, up to three words before: "there can be no doubt", "I have no doubt".
 DOUBT_OPENERS = _words("there there's have has had having leaves left")
 
 AUXILIARIES = _words(
-    """
-    is are was were am be do does did have has had can could will would shall should may might must ca wo need
-    """
+    "is are was were am be do does did have has had can could will would shall should may might must ca wo need"
 )
 PRONOUNS = _words("i you he she it we they there")
 BELIEF_VERBS = _words("think see know agree believe suppose find")
 
-# Verbs and auxiliaries with "not" run into them and the apostrophe left out.
+# Negated verbs without their apostrophe.
 BARE_CONTRACTIONS = _words(
-    """
-    isnt arent wasnt werent dont doesnt didnt havent hasnt hadnt cant couldnt wont wouldnt shouldnt mustnt neednt
-    mightnt aint
-    """
+    "isnt arent wasnt werent dont doesnt didnt havent hasnt hadnt cant couldnt wont wouldnt shouldnt mustnt neednt "
+    "mightnt aint"
 )
-# "as was his wont", "thieves' cant": after these the two are nouns.
+# After one of these, "wont" and "cant" are nouns: "as was his wont".
 NOUN_OPENERS = _words("a an the his her its my our their your this that of")
 
-# Prefix -> the beginnings of what follows it in words where the prefix negates. These prefixes mean something else
-# more often than not ("inside", "image", "discuss", "about"), so what they negate is listed.
+# Prefix -> beginnings of the stems that it negates. These prefixes usually mean something else ("inside", "image",
+# "discuss", "about").
 NEGATED_STEMS: dict[str, frozenset[str]] = {
     "in": _words(
         """
@@ -121,8 +105,7 @@ NEGATED_STEMS: dict[str, frozenset[str]] = {
     ),
     "a": _words("febrile moral political septic sexual symmetr symptom systol typical"),
 }
-# Prefix -> the beginnings of what follows it in words where the prefix does not negate: "under", "unit", "unlock".
-# These two negate everywhere else.
+# Prefix -> beginnings of the stems that it does not negate ("under", "unit", "unlock"); it negates all others.
 FALSE_STEMS: dict[str, frozenset[str]] = {
     "un": _words(
         """
@@ -133,20 +116,12 @@ FALSE_STEMS: dict[str, frozenset[str]] = {
     ),
     "non": _words("agen chalan conform descript etheless plus sense sensical"),
 }
-# Whole words for the same purpose, where a beginning would say too much ("undone", but "undoctored").
+# Whole words for the same purpose, where a beginning would match too much ("undone", but "undoctored").
 FALSE_AFFIX_WORDS = _words(
-    """
-    uncle uncles undo undoes undoing undone undoubted undoubtedly unit units unix unless unrest until unto
-    """
+    "uncle uncles undo undoes undoing undone undoubted undoubtedly unit units unix unless unrest until unto"
 )
-# Stem + "less" words that say "very" or "in spite of" rather than "without".
-FALSE_LESS_STEMS = _words(
-    """
-    count doubt neverthe nonethe number price reck regard relent ruth stain time top wire
-    """
-)
-
-# --------------------------------------------------------------------------------------------------- the finder
+# Stems of words in "less" that do not mean "without".
+FALSE_LESS_STEMS = _words("count doubt neverthe nonethe number price reck regard relent ruth stain time top wire")
 
 _SENTENCE_END = _words(". ! ? ;")
 _TITLES = _words("mr mrs ms dr prof st")  # the full stop after one ends no sentence
@@ -156,146 +131,80 @@ _LONGEST_AFFIXED = 40  # characters; no English word is longer
 
 _CONTRACTION = re.compile(r"[^\W\d_]+(n['’ʼ＇`´]t)", re.IGNORECASE)
 _NEGATED_VERB = re.compile(r"n['’ʼ＇`´]t", re.IGNORECASE)
-_FUSED_CANNOT = re.compile(r"can(not)", re.IGNORECASE)
+_FUSED_CANNOT = re.compile(r"cannot", re.IGNORECASE)
 _LESS = re.compile(r"[a-z-]{3,}?(less)(?:ly|ness)?", re.IGNORECASE)
 _PREFIX = re.compile(r"(non|dis|un|in|im|il|ir|a)(-?)([a-z-]+)", re.IGNORECASE)
 _WORD = re.compile(r"\w")
 
 
-class WordLike(Protocol):
-    """A word with its character span: ``text == source[start:end]``."""
-
-    @property
-    def text(self) -> str: ...  # noqa: D102
-    @property
-    def start(self) -> int: ...  # noqa: D102
-    @property
-    def end(self) -> int: ...  # noqa: D102
-
-
-class CueSpan(NamedTuple):
-    """Characters ``start`` to ``end`` (not included) of the text."""
-
-    start: int
-    end: int
-
-
-class FoundCue(NamedTuple):
-    """One cue.
-
-    Attributes:
-        parts: its spans in order: one for most cues, several for a discontinuous one (*neither ... nor*) or one of
-            several words, the affix alone for an affix (``un`` in *unhappy*).
-
-    """
-
-    parts: tuple[CueSpan, ...]
-
-
-def find_cues(text: str, words: Sequence[WordLike], *, affixes: bool = True) -> list[FoundCue]:
-    """Find the negation cues of a text.
+def find_cues(words: Sequence[Word], *, affixes: bool = True) -> list[tuple[Span, ...]]:
+    """Find the negation cues of a text, in linear time.
 
     Args:
-        text: one sentence or several.
-        words: its words in order, with spans in ``text``. The splitting of ``clozeformers.words`` ("is" "n't")
-            is what the lexicon was measured on; whole contractions ("isn't", "cannot", "dont") are understood too.
+        words: of the text, in order, as `split_words` returns them ("is" "n't"); unsplit contractions ("isn't",
+            "cannot", "dont") are recognized too.
         affixes: also find affixes ("im" in *impossible*), which CD-SCO annotates and BioScope and SFU Review do not.
 
     Returns:
-        The cues in order of their first part; none is empty and no two share a character. The time taken grows
-        linearly with the number of words.
-
+        For each cue the character spans of its parts: one, or several of a discontinuous cue (*neither ... nor*). The
+        cues are in the order of their first parts and do not overlap.
     """
     lowered = [word.text.lower() for word in words]
-    found: list[FoundCue] = []
-    taken: set[int] = set()  # words that a "neither" found before them
+    found: list[tuple[Span, ...]] = []
+    taken: set[int] = set()  # words that belong to an earlier "neither"
     position = 0
     while position < len(words):
-        skipped = _false_phrase(lowered, position)
-        if skipped:
-            position += skipped
-            continue
-        length = _phrase_length(lowered, position)
-        if length:
-            span = CueSpan(words[position].start, words[position + length - 1].end)
-            found.append(FoundCue((span,)))
-            position += length
-            continue
-        if position not in taken:
-            cue = _cue_at(words, lowered, position, taken, affixes)
-            if cue is not None:
-                found.append(cue)
-        position += 1
+        skipped = _phrase_at(FALSE_PHRASES, lowered, position)
+        if skipped == ("no", "doubt") and not DOUBT_OPENERS.isdisjoint(lowered[max(0, position - 3) : position]):
+            skipped = ()
+        phrase = skipped or _phrase_at(PHRASE_CUES, lowered, position)
+        if phrase and not skipped:
+            found.append(((words[position].start, words[position + len(phrase) - 1].end),))
+        elif not phrase and position not in taken:
+            found += _cue_at(words, lowered, position, taken, affixes)
+        position += max(len(phrase), 1)
     return found
 
 
 def _cue_at(
-    words: Sequence[WordLike], lowered: list[str], position: int, taken: set[int], affixes: bool
-) -> FoundCue | None:
-    """Find the cue that begins at a word, or None; "neither" adds the positions of its "nor" to ``taken``."""
+    words: Sequence[Word], lowered: list[str], position: int, taken: set[int], affixes: bool
+) -> list[tuple[Span, ...]]:
+    """Find the cue that begins at a word, if any; "neither" adds the positions of its "nor" to `taken`."""
     word, low = words[position], lowered[position]
     if low in SINGLE_CUES:
         if _is_false_single(lowered, position):
-            return None
+            return []
+        if _FUSED_CANNOT.fullmatch(word.text):
+            return _part(word, len("can"), len(word.text))
         places = [position]
         if low == "neither":
             places += _partners(lowered, position)
             taken.update(places)
-        span = _FUSED_CANNOT.fullmatch(word.text)
-        if span:
-            return _part(word, span.start(1), span.end(1))
-        return FoundCue(tuple(CueSpan(words[place].start, words[place].end) for place in places))
+        return [tuple((words[place].start, words[place].end) for place in places)]
     if low in CUES_BEFORE:
-        found = _at(lowered, position + 1) == CUES_BEFORE[low] and _at(lowered, position - 1) != "or"
-        return _part(word, 0, len(word.text)) if found else None
-    if _NEGATED_VERB.fullmatch(low) is not None:
-        return None if _is_expecting_yes(lowered, position) else _part(word, 0, len(word.text))
-    return _contraction(word, lowered, position) or (_affix(word) if affixes else None)
+        is_cue = _at(lowered, position + 1) == CUES_BEFORE[low] and _at(lowered, position - 1) != "or"
+        return _part(word, 0, len(word.text)) if is_cue else []
+    if _NEGATED_VERB.fullmatch(low):
+        return [] if _is_expecting_yes(lowered, position) else _part(word, 0, len(word.text))
+    return _contraction(word, lowered, position) or (_affix(word) if affixes else [])
 
 
-def _part(word: WordLike, start: int, end: int) -> FoundCue:
-    """Make a cue of the characters ``start`` to ``end`` of a word."""
-    return FoundCue((CueSpan(word.start + start, word.start + end),))
+def _part(word: Word, start: int, end: int) -> list[tuple[Span, ...]]:
+    return [((word.start + start, word.start + end),)]
 
 
 def _at(lowered: list[str], position: int) -> str:
-    """Read the word at a position, ``""`` before the first and after the last."""
     return lowered[position] if 0 <= position < len(lowered) else ""
 
 
-def _matches(lowered: list[str], position: int, phrase: tuple[str, ...]) -> bool:
-    return tuple(lowered[position : position + len(phrase)]) == phrase
-
-
-def _index_by_first_word(phrases: tuple[tuple[str, ...], ...]) -> dict[str, list[tuple[str, ...]]]:
-    index: dict[str, list[tuple[str, ...]]] = {}
-    for phrase in sorted(phrases, key=len, reverse=True):
-        index.setdefault(phrase[0], []).append(phrase)
-    return index
-
-
-_PHRASES_BY_WORD = _index_by_first_word(PHRASE_CUES)
-_FALSE_BY_WORD = _index_by_first_word(FALSE_PHRASES)
-
-
-def _phrase_length(lowered: list[str], position: int) -> int:
-    """Count the words of the longest cue phrase that begins here, 0 without one."""
-    candidates = _PHRASES_BY_WORD.get(lowered[position], [])
-    return next((len(phrase) for phrase in candidates if _matches(lowered, position, phrase)), 0)
-
-
-def _false_phrase(lowered: list[str], position: int) -> int:
-    """Count the words of the longest phrase that begins here and holds no cue after all, 0 without one."""
-    for phrase in _FALSE_BY_WORD.get(lowered[position], []):
-        if _matches(lowered, position, phrase):
-            before = lowered[max(0, position - 3) : position]
-            negates = phrase == ("no", "doubt") and not DOUBT_OPENERS.isdisjoint(before)
-            return 0 if negates else len(phrase)
-    return 0
+def _phrase_at(phrases: dict[str, list[tuple[str, ...]]], lowered: list[str], position: int) -> tuple[str, ...]:
+    """Return the longest phrase that begins at a position, or ``()``."""
+    candidates = phrases.get(lowered[position], [])
+    return next((it for it in candidates if tuple(lowered[position : position + len(it)]) == it), ())
 
 
 def _is_false_single(lowered: list[str], position: int) -> bool:
-    """Whether the word here is a cue word by its letters only."""
+    """Whether the cue word at a position negates nothing."""
     low, before, after = lowered[position], _at(lowered, position - 1), _at(lowered, position + 1)
     if low == "no" and after == ".":  # "No. 5"
         return _at(lowered, position + 2)[:1].isdecimal()
@@ -329,36 +238,32 @@ def _partners(lowered: list[str], position: int) -> list[int]:
     return places
 
 
-def _contraction(word: WordLike, lowered: list[str], position: int) -> FoundCue | None:
-    """Find the negation inside a contraction that stands as one word: "isn't", "dont"."""
-    size = len(word.text)
+def _contraction(word: Word, lowered: list[str], position: int) -> list[tuple[Span, ...]]:
+    """Find the negation inside an unsplit contraction: "isn't", "dont"."""
+    size, low = len(word.text), lowered[position]
     if size > _LONGEST_AFFIXED:
-        return None
+        return []
     match = _CONTRACTION.fullmatch(word.text)
     if match:
         return _part(word, match.start(1), match.end(1))
-    is_noun = _at(lowered, position - 1) in NOUN_OPENERS or (lowered[position], _at(lowered, position + 1)) == (
-        "wont",
-        "to",
-    )
-    return _part(word, size - 2, size) if lowered[position] in BARE_CONTRACTIONS and not is_noun else None
+    is_noun = _at(lowered, position - 1) in NOUN_OPENERS or (low == "wont" and _at(lowered, position + 1) == "to")
+    return _part(word, size - 2, size) if low in BARE_CONTRACTIONS and not is_noun else []
 
 
-def _affix(word: WordLike) -> FoundCue | None:
-    """Find the negative affix of a word."""
+def _affix(word: Word) -> list[tuple[Span, ...]]:
     if len(word.text) > _LONGEST_AFFIXED or not word.text.isascii() or word.text.lower() in FALSE_AFFIX_WORDS:
-        return None
+        return []
     less = _LESS.fullmatch(word.text)
     if less and word.text[: less.start(1)].lower() not in FALSE_LESS_STEMS:
         return _part(word, less.start(1), less.end(1))
-    match = _PREFIX.fullmatch(word.text)
-    if match and _is_negated(match[1].lower(), match[3].lower()):
-        return _part(word, 0, match.end(1))
-    return None
+    prefix = _PREFIX.fullmatch(word.text)
+    if prefix and _is_negated(prefix[1].lower(), prefix[3].lower()):
+        return _part(word, 0, prefix.end(1))
+    return []
 
 
 def _is_negated(prefix: str, rest: str) -> bool:
-    """Whether a prefix negates the rest of its word, by the two tables of stems."""
+    """Whether a prefix negates the rest of its word, according to the tables of stems."""
     if len(rest) < _MIN_STEM:
         return False
     stems = NEGATED_STEMS.get(prefix) or FALSE_STEMS[prefix]

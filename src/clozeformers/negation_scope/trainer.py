@@ -1,7 +1,9 @@
-"""Training and scoring of one negation scope model over Trainer."""
+"""Trainer of negation scope models."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,65 +12,67 @@ from torch.utils.data import DataLoader
 from transformers import EvalPrediction
 from transformers.trainer_utils import EvalLoopOutput
 
-from ..metrics import NegationScope
-from ..training.trainer import TwoRatesTrainer
-from .arguments import NegationTrainingArguments
+from ..files import write_json
+from ..metrics import NegationScope, SemStarScope
+from ..training.trainer import LengthGroupedTrainer
 from .collator import NegationCollator
+from .corpora.cd_sco import read_cd_sco, write_cd_sco
+from .corpora.jsonl import write_negation_jsonl
 from .windows import word_probabilities
 
 
-class NegationScopeTrainer(TwoRatesTrainer):
-    """`TwoRatesTrainer` with scores over words.
-
-    Evaluation and prediction take what `negation_features` returns and report the loss over words and token-level
-    precision, recall, F1 and PCS over the corpus, windows merged.
+class NegationScopeTrainer(LengthGroupedTrainer):
+    """`LengthGroupedTrainer` that scores words: precision, recall, F1 and PCS over the corpus, windows merged.
 
     Args:
         model: a negation scope model.
         args: `NegationTrainingArguments`.
-        tokenizer: saved with the model.
-        **kwargs: other arguments of `Trainer`.
+        processing_class: the tokenizer, saved with the model.
+        **kwargs: other arguments of `Trainer`; datasets are what `encode_dataset` returns.
     """
 
-    args: NegationTrainingArguments
-
-    def __init__(self, model: Any, args: NegationTrainingArguments, tokenizer: Any, **kwargs: Any) -> None:
+    def __init__(self, model: Any, args: Any, processing_class: Any, **kwargs: Any) -> None:
         super().__init__(
             model=model,
             args=args,
-            processing_class=tokenizer,
-            data_collator=NegationCollator(tokenizer.pad_token_id),
+            processing_class=processing_class,
+            data_collator=NegationCollator(processing_class.pad_token_id),
             compute_metrics=self._score,
             preprocess_logits_for_metrics=_scope_probabilities,
             **kwargs,
         )
 
     def evaluation_loop(self, dataloader: DataLoader[Any], *args: Any, **kwargs: Any) -> EvalLoopOutput:
-        """As `Trainer.evaluation_loop`; remembers whose predictions will be scored."""
+        """As `Trainer.evaluation_loop`; keeps the features, which the scores are computed from."""
         self._scored_features: Dataset = dataloader.dataset
         return super().evaluation_loop(dataloader, *args, **kwargs)
 
     def _score(self, prediction: EvalPrediction) -> dict[str, float]:
-        probabilities = scope_probabilities(self._scored_features, prediction.predictions)
-        gold = dict(zip(self._scored_features["row"], self._scored_features["scope"], strict=True))
-        return NegationScope().compute(
-            predictions=[scope_labels(probabilities[row]) for row in gold], references=list(gold.values())
-        )
+        features = self._scored_features
+        predicted = scopes(features, prediction.predictions)
+        gold = dict(zip(features["row"], features["scope"], strict=True))
+        return NegationScope().compute(predictions=[predicted[row] for row in gold], references=list(gold.values()))
+
+    def predict_scopes(self, features: Dataset) -> tuple[dict[int, list[int]], dict[str, float]]:
+        """Predict a corpus, encoded with overlapping windows.
+
+        Returns:
+            For each corpus row, 0 or 1 a word; and the metrics, names prefixed ``test_``.
+        """
+        output = self.predict(features, metric_key_prefix="test")
+        return scopes(features, output.predictions), dict(output.metrics or {})
 
 
 def _scope_probabilities(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return logits.softmax(dim=-1)[..., 1]
 
 
-def scope_probabilities(features: Dataset, predictions: Any) -> dict[int, list[float]]:
-    """Probability of each word of each corpus row.
+def scopes(features: Dataset, predictions: Any) -> dict[int, list[int]]:
+    """Merge the windows of each corpus row: 1 for each word that is more likely in scope than out of it.
 
     Args:
-        features: what was predicted, in that order.
+        features: that were predicted, in that order.
         predictions: ``[number of features, L]``, probabilities of the word pieces.
-
-    Returns:
-        For each corpus row, one number a word; windows of one row are merged.
     """
     windows: dict[int, tuple[int, list[list[int]], list[list[float]]]] = {}
     columns = (features[name] for name in ("row", "scope", "word_ids"))
@@ -76,24 +80,24 @@ def scope_probabilities(features: Dataset, predictions: Any) -> dict[int, list[f
         _, all_word_ids, all_pieces = windows.setdefault(row, (len(scope), [], []))
         all_word_ids.append(word_ids)
         all_pieces.append(pieces[: len(word_ids)].tolist())
-    return {row: word_probabilities(*parts) for row, parts in windows.items()}
+    return {row: [int(value > 0.5) for value in word_probabilities(*parts)] for row, parts in windows.items()}
 
 
-def scope_labels(probabilities: list[float]) -> list[int]:
-    """1 for each word that is more likely in scope than out of it."""
-    return [int(probability > 0.5) for probability in probabilities]
-
-
-def predict_scopes(trainer: NegationScopeTrainer, features: Dataset) -> tuple[dict[int, list[int]], dict[str, float]]:
-    """Predict a corpus.
+def write_predictions(rows: Dataset, scopes: Sequence[Sequence[int]], gold: Path | None, path: Path) -> None:
+    """Write predicted scopes as JSON lines and, for a whole CD-SCO file, in its columns with the *SEM 2012 scores.
 
     Args:
-        trainer: with the model to predict with.
-        features: of the corpus, as `negation_features` returns them.
-
-    Returns:
-        For each corpus row, 0 or 1 a word; and the scores, their names prefixed `test_`.
+        rows: of the corpus.
+        scopes: 0 or 1 a word, for each row.
+        gold: the file that the rows were read from, if it was one.
+        path: of the JSON lines, ``predictions_<test set>.jsonl``.
     """
-    output = trainer.predict(features, metric_key_prefix="test")
-    probabilities = scope_probabilities(features, output.predictions)
-    return {row: scope_labels(values) for row, values in probabilities.items()}, dict(output.metrics or {})
+    write_negation_jsonl(({**row, "scope": scope} for row, scope in zip(rows, scopes, strict=True)), path)
+    by_id = dict(zip(rows["id"], scopes, strict=True))
+    if gold is None or rows[0]["corpus"] != "cd-sco":
+        return
+    if by_id.keys() == {row["id"] for row in read_cd_sco(gold) if any(row["cue"])}:
+        columns = path.with_suffix(".txt")
+        write_cd_sco(gold, by_id, columns)
+        scores = SemStarScope().compute(predictions=[str(columns)], references=[str(gold)])
+        write_json(scores, path.with_name(path.name.replace("predictions", "sem_star", 1)).with_suffix(".json"))

@@ -1,4 +1,4 @@
-"""From words and a cue to a model's input, and back from word pieces to words.
+"""Encode words and a negation cue as model inputs, and map word pieces back to words.
 
 Needs only a fast tokenizer, so that it can travel beside a checkpoint.
 """
@@ -14,15 +14,15 @@ CUE_TOKEN = "[CUE]"
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One window of a sentence as a model reads it; the three lists have one entry a word piece.
+class EncodedWindow:
+    """Model input for one cue: its sentence, or a window of it.
 
     Attributes:
-        example: number of the sentence in what was given to `read_cues`.
+        example: index of the sentence in the batch.
         input_ids: piece ids, special tokens included.
         cue_mask: 1 on the cue's own pieces.
-        word_ids: the number of the word in the whole sentence, `NO_WORD` for special tokens.
-        is_whole: False if words of the sentence, or pieces of the cue, were left out.
+        word_ids: for each piece the index of its word in the whole sentence, `NO_WORD` for special tokens.
+        is_whole: False if words of the sentence, or pieces of the cue, are left out.
     """
 
     example: int
@@ -32,27 +32,12 @@ class Reading:
     is_whole: bool = True
 
 
-def require_fast(tokenizer: Any) -> None:
-    """Raise a ValueError unless the tokenizer can say which word a piece belongs to."""
-    if not getattr(tokenizer, "is_fast", False):
-        raise ValueError(
-            f"{type(tokenizer).__name__} cannot align word pieces with words; load a fast tokenizer with "
-            "AutoTokenizer.from_pretrained(...)"
-        )
-
-
 def add_cue_token(tokenizer: Any, cue_token: str = CUE_TOKEN) -> bool:
-    """Make the cue token one of the tokenizer's special tokens, saved with it.
-
-    Returns:
-        True if it is new, and the model's embeddings must be resized.
-    """
-    if cue_token in tokenizer.get_vocab():
-        return False
-    return bool(tokenizer.add_tokens([cue_token], special_tokens=True))
+    """Add the cue token to the tokenizer; True if it is new, so that the model's embeddings must be resized."""
+    return cue_token not in tokenizer.get_vocab() and bool(tokenizer.add_tokens([cue_token], special_tokens=True))
 
 
-def read_cues(
+def encode_cues(
     tokenizer: Any,
     sentences: Sequence[Sequence[str]],
     cues: Sequence[Sequence[int]],
@@ -61,10 +46,10 @@ def read_cues(
     cue_token: str | None,
     max_cue_length: int,
     overlapping: bool = False,
-) -> list[Reading]:
-    """Turn sentences, each with one cue, into model inputs.
+) -> list[EncodedWindow]:
+    """Encode sentences, each with one cue.
 
-    A sentence that is too long is read through windows of whole words that hold the cue: one around the cue, or, with
+    A sentence that is too long gives windows of whole words that hold the cue: one around the cue, or, with
     `overlapping`, up to three that reach as far as possible to both sides of it.
 
     Args:
@@ -72,77 +57,107 @@ def read_cues(
         sentences: words of each sentence.
         cues: 0 or 1 a word, for each sentence.
         max_length: most pieces in an input, special tokens included.
-        cue_token: the token to put before each cue word ("augment"), known to the tokenizer; None for none ("normal").
-        max_cue_length: most pieces that a model takes as the cue; of a longer one, the first are marked.
-        overlapping: whether a long sentence gives several windows.
+        cue_token: token to put before each cue word ("augment"), known to the tokenizer; None for none ("normal").
+        max_cue_length: most pieces marked as the cue; of a longer cue, the first are marked.
+        overlapping: give a long sentence several windows.
 
-    Returns:
-        The windows, in the order of the sentences.
+    Raises:
+        ValueError: the tokenizer does not know the cue token.
     """
-    require_fast(tokenizer)
     if cue_token is not None and cue_token not in tokenizer.get_vocab():
         raise ValueError(
             f"the tokenizer does not know the cue token {cue_token!r}; call add_cue_token(tokenizer) first"
         )
-    everything = [range(len(sentence)) for sentence in sentences]
-    readings: list[Reading] = []
-    whole = _encode(tokenizer, sentences, cues, everything, cue_token=cue_token)
-    for number, reading in enumerate(whole):
-        if len(reading.input_ids) <= max_length:
-            readings.append(_with_short_cue(reading, max_cue_length))
-            continue
-        lengths = _piece_counts(reading, cues[number], cue_token)
-        room = max_length - (len(reading.input_ids) - sum(lengths))
-        for window in cue_windows(lengths, cues[number], room, overlapping):
-            [part] = _encode(
-                tokenizer, [sentences[number]], [cues[number]], [window], cue_token=cue_token, max_length=max_length
-            )
-            part = replace(part, example=number, is_whole=False)
-            readings.append(_with_short_cue(part, max_cue_length))
-    return readings
+    if not sentences:
+        return []
+    batch = [_insert_cue_tokens(words, cue, cue_token) for words, cue in zip(sentences, cues, strict=True)]
+    encoded = tokenizer(
+        [[text for text, _, _ in items] for items in batch],
+        is_split_into_words=True,
+        return_attention_mask=False,
+        verbose=False,
+    )
+    windows: list[EncodedWindow] = []
+    for example, (items, cue) in enumerate(zip(batch, cues, strict=True)):
+        item_ids = encoded.word_ids(example)
+        owners = [NO_WORD if item is None else items[item][1] for item in item_ids]
+        word_ids = [NO_WORD if item is None else items[item][2] for item in item_ids]
+        cue_mask = [int(word != NO_WORD and bool(cue[word])) for word in word_ids]
+        whole = EncodedWindow(example, encoded["input_ids"][example], cue_mask, word_ids)
+        parts = [whole] if len(owners) <= max_length else _cut(whole, owners, cue, max_length, overlapping)
+        windows.extend(_limit_cue(part, max_cue_length) for part in parts)
+    return windows
 
 
-def _with_short_cue(reading: Reading, max_cue_length: int) -> Reading:
+def _insert_cue_tokens(words: Sequence[str], cue: Sequence[int], cue_token: str | None) -> list[tuple[str, int, int]]:
+    """List words and cue tokens, each with the word that it belongs to, and the word that it is."""
+    items = []
+    for number, (word, is_cue) in enumerate(zip(words, cue, strict=True)):
+        if cue_token is not None and is_cue:
+            items.append((cue_token, number, NO_WORD))
+        items.append((word, number, number))
+    return items
+
+
+def _cut(
+    whole: EncodedWindow, owners: list[int], cue: Sequence[int], max_length: int, overlapping: bool
+) -> Iterator[EncodedWindow]:
+    """Cut windows out of a sentence's encoding. `owners`: the word of each piece, the cue tokens' pieces included."""
+    lengths = [0] * len(cue)
+    special = []
+    for piece, owner in enumerate(owners):
+        if owner == NO_WORD:
+            special.append(piece)
+        else:
+            lengths[owner] += 1
+    room = max_length - len(special)
+    for words in cue_windows(lengths, cue, room, overlapping):
+        # A single word can have more pieces than fit: its end is cut off.
+        pieces = sorted(special + [piece for piece, owner in enumerate(owners) if owner in words][:room])
+        yield EncodedWindow(
+            whole.example,
+            input_ids=[whole.input_ids[piece] for piece in pieces],
+            cue_mask=[whole.cue_mask[piece] for piece in pieces],
+            word_ids=[whole.word_ids[piece] for piece in pieces],
+            is_whole=False,
+        )
+
+
+def _limit_cue(window: EncodedWindow, max_cue_length: int) -> EncodedWindow:
     """Unmark the pieces of a cue after the first `max_cue_length`."""
-    if sum(reading.cue_mask) <= max_cue_length:
-        return reading
-    last = [piece for piece, is_cue in enumerate(reading.cue_mask) if is_cue][max_cue_length - 1]
-    shorter = reading.cue_mask[: last + 1] + [0] * (len(reading.cue_mask) - last - 1)
-    return replace(reading, cue_mask=shorter, is_whole=False)
+    marked = [piece for piece, is_cue in enumerate(window.cue_mask) if is_cue][:max_cue_length]
+    if len(marked) == sum(window.cue_mask):
+        return window
+    return replace(window, cue_mask=[int(piece in marked) for piece in range(len(window.cue_mask))], is_whole=False)
 
 
 def cue_windows(lengths: Sequence[int], cue: Sequence[int], room: int, overlapping: bool) -> Iterator[range]:
-    """Windows of words, each of at most `room` pieces, that hold the cue.
+    """Choose windows of words that hold the cue.
 
     Args:
         lengths: pieces of each word.
-        cue: 0 or 1 a word. Without any 1, windows are laid around the first word. Of a cue wider than the room, the
-            first words are kept.
-        room: pieces that fit.
-        overlapping: give the windows that end and begin with the cue as well as the one around it.
+        cue: 0 or 1 a word. Without any 1, the first word stands for the cue. Of a cue wider than the room, the first
+            words are kept.
+        room: most pieces in a window.
+        overlapping: also choose the windows that end and begin with the cue.
 
     Yields:
-        Ranges of word numbers, without repetition.
+        Ranges of word indices, without repetition.
     """
-    first = next((i for i, is_cue in enumerate(cue) if is_cue), 0)
-    last = max((i for i, is_cue in enumerate(cue) if is_cue), default=first)
-    end, used = first, 0
-    while end <= last and used + lengths[end] <= room:
+    marked = [number for number, is_cue in enumerate(cue) if is_cue] or [0]
+    end, used = marked[0], 0
+    while end <= marked[-1] and used + lengths[end] <= room:
         used += lengths[end]
         end += 1
-    if end == first:  # not even the first word fits: it fills the window alone, cut at its end
-        end, used = first + 1, room
-    core = range(first, end)
-    seen = set()
-    for left_share in (0.5, 1.0, 0.0) if overlapping else (0.5,):
-        window = _grow(lengths, core, room - used, left_share)
-        if window not in seen:
-            seen.add(window)
-            yield window
+    if end == marked[0]:  # the first word alone is too long: it fills the window
+        end, used = end + 1, room
+    core = range(marked[0], end)
+    shares = (0.5, 1.0, 0.0) if overlapping else (0.5,)
+    yield from dict.fromkeys(_grow(lengths, core, room - used, left_share) for left_share in shares)
 
 
 def _grow(lengths: Sequence[int], core: range, spare: int, left_share: float) -> range:
-    """Widen a window, the left side by its share of the spare pieces, each by what the other cannot use."""
+    """Widen a window: each side gets its share of the spare pieces, and what the other side cannot use."""
     left_all, right_all = sum(lengths[: core.start]), sum(lengths[core.stop :])
     left = min(left_all, max(int(spare * left_share), spare - right_all))
     start, stop = core.start, core.stop
@@ -156,89 +171,25 @@ def _grow(lengths: Sequence[int], core: range, spare: int, left_share: float) ->
     return range(start, stop)
 
 
-def _piece_counts(reading: Reading, cue: Sequence[int], cue_token: str | None) -> list[int]:
-    """Pieces of each word, with the cue token before it."""
-    counts = [int(cue_token is not None and bool(is_cue)) for is_cue in cue]
-    for word in reading.word_ids:
-        if word != NO_WORD:
-            counts[word] += 1
-    return counts
-
-
-def _encode(
-    tokenizer: Any,
-    sentences: Sequence[Sequence[str]],
-    cues: Sequence[Sequence[int]],
-    windows: Sequence[range],
-    *,
-    cue_token: str | None,
-    max_length: int | None = None,
-) -> list[Reading]:
-    """Encode a window of each sentence, cue tokens put in, in one call of the tokenizer.
-
-    With `max_length`, pieces past it are cut: the end of a single word that has more pieces than fit.
-    """
-    inputs, origins = [], []
-    for sentence, cue, window in zip(sentences, cues, windows, strict=True):
-        words: list[str] = []
-        origin: list[int] = []
-        for number in window:
-            if cue_token is not None and cue[number]:
-                words.append(cue_token)
-                origin.append(NO_WORD)
-            words.append(sentence[number])
-            origin.append(number)
-        inputs.append(words)
-        origins.append(origin)
-    if not inputs:
-        return []
-    encoded = tokenizer(
-        inputs,
-        is_split_into_words=True,
-        truncation=max_length is not None,
-        max_length=max_length,
-        return_attention_mask=False,
-        verbose=False,
-    )
-    readings = []
-    for example, (origin, cue) in enumerate(zip(origins, cues, strict=True)):
-        words_of_pieces = [NO_WORD if word is None else origin[word] for word in encoded.word_ids(example)]
-        cue_mask = [int(word != NO_WORD and bool(cue[word])) for word in words_of_pieces]
-        readings.append(Reading(example, encoded["input_ids"][example], cue_mask, words_of_pieces))
-    return readings
-
-
-def first_pieces(word_ids: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the piece at which each word begins, and the word."""
-    previous = NO_WORD
-    for piece, word in enumerate(word_ids):
-        if word not in (NO_WORD, previous):
-            yield piece, word
-        if word != NO_WORD:
-            previous = word
-
-
 def word_probabilities(
-    num_words: int, readings: Sequence[Sequence[int]], pieces: Sequence[Sequence[float]]
+    num_words: int, word_ids: Sequence[Sequence[int]], probabilities: Sequence[Sequence[float]]
 ) -> list[float]:
-    """Probability of each word of a sentence: the mean over its pieces in a window, and over windows.
+    """Average the probabilities of word pieces: over the pieces of a word in a window, then over windows.
 
     Args:
         num_words: words of the sentence.
-        readings: `word_ids` of each window of it.
-        pieces: a probability a piece, for each window.
+        word_ids: the word of each piece, for each window of the sentence.
+        probabilities: one a piece, for each window.
 
     Returns:
-        One number a word; 0.0 for a word that no window reaches or that has no pieces.
+        One probability a word; 0.0 for a word that no window reaches or that has no pieces.
     """
-    totals, windows = [0.0] * num_words, [0] * num_words
-    for word_ids, probabilities in zip(readings, pieces, strict=True):
-        sums: dict[int, float] = {}
-        counts: dict[int, int] = {}
-        for word, probability in zip(word_ids, probabilities, strict=True):
-            sums[word] = sums.get(word, 0.0) + float(probability)
-            counts[word] = counts.get(word, 0) + 1
-        for word in sums.keys() - {NO_WORD}:
-            totals[word] += sums[word] / counts[word]
-            windows[word] += 1
-    return [total / max(count, 1) for total, count in zip(totals, windows, strict=True)]
+    means: list[list[float]] = [[] for _ in range(num_words)]
+    for window_ids, window_probabilities in zip(word_ids, probabilities, strict=True):
+        of_word: dict[int, list[float]] = {}
+        for word, probability in zip(window_ids, window_probabilities, strict=True):
+            of_word.setdefault(word, []).append(float(probability))
+        of_word.pop(NO_WORD, None)
+        for word, values in of_word.items():
+            means[word].append(sum(values) / len(values))
+    return [sum(values) / max(len(values), 1) for values in means]

@@ -1,4 +1,4 @@
-"""Several question answering models read the same questions, and vote."""
+"""Question answering pipelines that vote."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ from typing import Any
 
 from transformers import pipeline
 
-from ..question_answering.ensemble import vote_spans
-from ..question_answering.inputs import paired_inputs
+from ..question_answering.inputs import pair_inputs
+from ..voting import check_weights, majority_vote
+from .base import is_indexed, is_single, to_inputs
 from .question_answering import ExtractiveQuestionAnsweringPipeline
-from .streaming import is_single, iterate
-
-_TASK = "extractive-question-answering"
 
 
 class ExtractiveQuestionAnsweringEnsemble:
-    """Pipelines whose answers are put to the vote (Jain & Dutta, section 3.2.1).
+    """Pipelines that vote for answers (Jain & Dutta, section 3.2.1).
 
     Args:
         members: pipelines of `"extractive-question-answering"`.
-        weights: one a member, such as its F1 on development data; None gives all the same.
-        weighted: whether the sum of the weights decides, rather than the number of votes.
+        weights: one per member, such as its F1 on development data; equal if None.
+        weighted: decide by the sums of weights, rather than by the number of votes, for which they only break ties.
 
     Raises:
-        ValueError: for no members, or weights that do not suit.
+        ValueError: without members, or for weights that do not match them.
     """
 
     def __init__(
@@ -36,63 +34,49 @@ class ExtractiveQuestionAnsweringEnsemble:
         self.members = list(members)
         self.weights = weights
         self.weighted = weighted
-        vote_spans(range(len(self.members)), weights, weighted)  # raises what is wrong with them
+        check_weights(weights, len(self.members), weighted)
 
     @classmethod
     def from_pretrained(
         cls, models: Sequence[str], weights: Sequence[float] | None = None, weighted: bool = False, **kwargs: Any
     ) -> ExtractiveQuestionAnsweringEnsemble:
-        """Load one pipeline a model.
-
-        Args:
-            models: folders or names on the Hub.
-            weights: as of the class.
-            weighted: as of the class.
-            **kwargs: of `transformers.pipeline`, such as `device`.
+        """Load one pipeline per model, a folder or name on the Hub, with the arguments of `transformers.pipeline`.
 
         Raises:
-            TypeError: for one name in place of a list.
+            TypeError: for a string in place of a list.
         """
         if isinstance(models, str):
-            raise TypeError(f"models is the one name {models!r}; give a list of names, such as [{models!r}]")
-        return cls([pipeline(_TASK, model=model, **kwargs) for model in models], weights, weighted)
+            raise TypeError(f"models is the string {models!r}; pass a list of names, such as [{models!r}]")
+        members = [pipeline("extractive-question-answering", model=model, **kwargs) for model in models]
+        return cls(members, weights, weighted)
 
     def __call__(self, inputs: Any = None, *, question: Any = None, context: Any = None, **kwargs: Any) -> Any:
-        """Answer questions.
-
-        Args:
-            inputs: as of the pipeline; everything is read before the first answer is returned.
-            question: as of the pipeline.
-            context: as of the pipeline.
-            **kwargs: parameters of the pipeline, but for `top_k`.
+        """Answer questions, given and parametrized as for the pipeline; a stream is read to its end.
 
         Returns:
             For one input, a mapping with `answer`, `start`, `end`, `votes` (how many members gave this answer) and
-            `score` (their share of the weights); for several, a list of these. An input that a member cannot read gives
-            its `{"error": ...}`, with `on_error="skip"`.
+            `score` (their share of the weights); a list of these for several. With `on_error="skip"`, an input that is
+            invalid for a member gives `{"error": "..."}`.
 
         Raises:
-            TypeError, ValueError: as the pipeline; and for `top_k`, of which a vote knows nothing.
+            TypeError, ValueError: as in the pipeline; for `top_k`.
         """
         if "top_k" in kwargs:
             raise ValueError("an ensemble votes for one answer; leave top_k out, or ask one of its `members`")
-        if question is not None or context is not None:
-            if inputs is not None:
-                raise TypeError("pass either question=... and context=..., or inputs")
-            inputs = paired_inputs(question, context)
-        single = is_single(inputs)
-        questions = [inputs] if single else list(iterate(inputs))
+        inputs = to_inputs(pair_inputs(inputs, question, context))
+        if is_single(inputs):
+            return self([inputs], **kwargs)[0]
+        questions = [inputs[number] for number in range(len(inputs))] if is_indexed(inputs) else list(inputs)
         answers = [member(questions, **kwargs) for member in self.members]
-        results = [self._vote(given) for given in zip(*answers, strict=True)]
-        return results[0] if single else results
+        return [self._vote(given) for given in zip(*answers, strict=True)]
 
     def _vote(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         failed = next((answer for answer in answers if "error" in answer), None)
         if failed is not None:
             return dict(failed)
         spans = [(answer["start"], answer["end"]) for answer in answers]
-        chosen = vote_spans(spans, self.weights, self.weighted)
-        weights = [1.0] * len(spans) if self.weights is None else list(self.weights)
+        chosen = majority_vote(spans, self.weights, self.weighted)
+        weights = [1.0] * len(spans) if self.weights is None else self.weights
         share = sum(weight for span, weight in zip(spans, weights, strict=True) if span == chosen)
         share /= sum(weights) or 1.0
         text = answers[spans.index(chosen)]["answer"]

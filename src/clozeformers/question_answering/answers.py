@@ -1,7 +1,8 @@
-"""From a model's logits over windows to the answers of questions."""
+"""Decode a model's logits over windows into the answers of questions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
@@ -9,15 +10,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ..modeling.span_decoding import best_spans
 
-# The official predictions' n-best files hold as many.
 NBEST_SIZE = 20
+_BATCH_SIZE = 256
 
 
 class Answer(TypedDict):
-    """One answer: ``text == context[start:end]``; `score` is the log probability of its start and end."""
+    """A span, ``text == context[start:end]``; `score` is the log probability of its start and end."""
 
     text: str
     start: int
@@ -26,20 +28,19 @@ class Answer(TypedDict):
 
 
 class NBest(TypedDict):
-    """What is known of one question: answers, best first, and the log probability that there is none."""
+    """The answers to a question, best first, and the log probability that it has none."""
 
     answers: list[Answer]
     no_answer_score: float
 
 
 class WindowSlots(NamedTuple):
-    """Where in a window answers may begin and end.
+    """The positions of a window where answers may start and end.
 
     Attributes:
-        question: number of the question.
-        offsets: ``[L, 2]``, start and end in the context's characters of each token, negative where it is none of the
-            context's.
-        cls_position: the no-answer slot.
+        question: index of the question.
+        offsets: ``[L, 2]``, start and end in the context's characters of each token, negative outside of the context.
+        cls_position: the position that stands for no answer.
     """
 
     question: int
@@ -48,14 +49,13 @@ class WindowSlots(NamedTuple):
 
 
 class AnswerCollector:
-    """Gathers the best spans of questions, window by window.
+    """Collect the best spans of questions, window by window.
 
-    A window's probabilities are shared out among its slots: the context's tokens and the no-answer slot. So neither
-    padding nor, with models that have logits there too, the question takes any.
+    Probabilities are over the context's tokens and the no-answer position of a window.
 
     Args:
-        max_answer_length: most tokens of an answer.
-        top_k: answers to keep for a question.
+        max_answer_length: maximum number of tokens of an answer.
+        top_k: number of answers to keep for each question.
     """
 
     def __init__(self, max_answer_length: int, top_k: int) -> None:
@@ -65,47 +65,33 @@ class AnswerCollector:
         self._no_answer: dict[int, float] = {}
 
     def add(self, windows: Sequence[WindowSlots], start_logits: Tensor, end_logits: Tensor) -> None:
-        """Add windows.
-
-        Args:
-            windows: of any questions.
-            start_logits: ``[number of windows, L]``, padded on the right with anything.
-            end_logits: likewise.
+        """Add windows of any questions, with their logits ``[windows, L]``; values at padding on the right are ignored.
 
         Raises:
-            ValueError: if logits are NaN, or none of a window's is above minus infinity.
+            ValueError: logits are NaN, or all of a window's slots are minus infinity.
         """
-        longest = max(len(window.offsets) for window in windows)
-        padded = np.full((len(windows), longest, 2), -1, dtype=np.int64)
-        for window, row in zip(windows, padded, strict=True):
-            row[: len(window.offsets)] = window.offsets
-        offsets = torch.from_numpy(padded)
+        spans_of_tokens = [torch.as_tensor(window.offsets, dtype=torch.int64) for window in windows]
+        offsets = pad_sequence(spans_of_tokens, batch_first=True, padding_value=-1)
         allowed = offsets[..., 0] >= 0
         examples = torch.arange(len(windows))
         cls_positions = torch.tensor([window.cls_position for window in windows])
         slots = allowed.index_put((examples, cls_positions), torch.tensor(True))
-        starts, ends = (_log_probs(logits[:, :longest], slots) for logits in (start_logits, end_logits))
-        # Minus infinity has no place in a JSON file.
+        starts, ends = (_log_probs(logits[:, : slots.shape[1]], slots) for logits in (start_logits, end_logits))
+        # JSON has no minus infinity.
         no_answer = (starts + ends)[examples, cls_positions].clamp(min=torch.finfo(starts.dtype).min)
         found = best_spans(starts, ends, allowed, self.max_answer_length, self.top_k)
         characters = torch.stack([offsets[examples[:, None], found[1], 0], offsets[examples[:, None], found[2], 1]], -1)
-        for window, scores, spans, nothing in zip(
+        for window, scores, spans, score_of_none in zip(
             windows, found[0].tolist(), characters.tolist(), no_answer.tolist(), strict=True
         ):
-            least = self._no_answer.get(window.question, nothing)
-            self._no_answer[window.question] = min(least, nothing)
+            self._no_answer[window.question] = min(self._no_answer.get(window.question, score_of_none), score_of_none)
             best = self._spans.setdefault(window.question, {})
             for (start, end), score in zip(spans, scores, strict=True):
                 if score > best.get((start, end), -torch.inf):
                     best[start, end] = score
 
     def nbest(self, question: int, context: str) -> NBest:
-        """Sum up a question.
-
-        Args:
-            question: its number; a window of it must have been added.
-            context: its whole context.
-        """
+        """Return the answers to the question of this index, of which at least one window must have been added."""
         ordered = sorted(self._spans[question].items(), key=lambda found: (-found[1], found[0]))
         return {
             "answers": [
@@ -120,87 +106,61 @@ def _log_probs(logits: Tensor, slots: Tensor) -> Tensor:
     log_probs = logits.masked_fill(~slots, -torch.inf).log_softmax(dim=1)
     if log_probs.isnan().any():
         raise ValueError(
-            "the model's logits are no numbers (NaN or infinite); if it runs in half precision, load it with "
-            "dtype=torch.float32"
+            "the model's logits are NaN or infinite; if it runs in half precision, load it with dtype=torch.float32"
         )
     return log_probs
 
 
 def predict_answers(
-    rows: Any,
-    features: Any,
-    start_logits: Any,
-    end_logits: Any,
-    *,
-    max_answer_length: int = 31,
-    top_k: int = NBEST_SIZE,
-    batch_size: int = 256,
+    rows: Any, features: Any, start_logits: Any, end_logits: Any, *, max_answer_length: int
 ) -> dict[str, NBest]:
-    """Turn what a model predicted for a corpus into answers.
+    """Decode a model's predictions for a corpus.
 
     Args:
         rows: the corpus, with the columns `id` and `context`.
-        features: of the corpus, as `qa_features` returns them for prediction.
-        start_logits: ``[number of features, L]``, in the order of the features, array or tensor, padded on the right
-            with anything.
+        features: all features of the corpus, as `encode_questions` returns them for prediction.
+        start_logits: ``[number of features, L]``, array or tensor; values at padding on the right are ignored.
         end_logits: likewise.
-        max_answer_length: most words or pieces of an answer.
-        top_k: most answers of a question.
-        batch_size: windows that are decoded together.
+        max_answer_length: maximum number of tokens of an answer.
 
     Returns:
-        For each id, its answers over all windows, best first (the best score counts where several windows give the same
-        characters), and the smallest score of the no-answer slot among its windows.
-
-    Raises:
-        ValueError: if features and logits do not belong together, a row has no feature, or logits are NaN.
+        For each id, its 20 best answers over all windows, and the lowest no-answer score of the windows.
     """
-    for name, logits in (("start_logits", start_logits), ("end_logits", end_logits)):
-        if len(logits) != len(features):
-            raise ValueError(f"{name} has {len(logits)} rows; there are {len(features)} features, and each has one")
-    collector = AnswerCollector(max_answer_length, top_k)
+    collector = AnswerCollector(max_answer_length, NBEST_SIZE)
     as_arrays = features.with_format("numpy", columns=["row", "offsets", "cls_position"])
-    for begin in range(0, len(features), batch_size):
-        part = as_arrays[begin : begin + batch_size]
+    for begin in range(0, len(features), _BATCH_SIZE):
+        part = slice(begin, begin + _BATCH_SIZE)
+        batch = as_arrays[part]
         windows = [
             WindowSlots(int(row), offsets.reshape(-1, 2), int(cls_position))
-            for row, offsets, cls_position in zip(part["row"], part["offsets"], part["cls_position"], strict=True)
+            for row, offsets, cls_position in zip(batch["row"], batch["offsets"], batch["cls_position"], strict=True)
         ]
-        logits = [
-            torch.as_tensor(values[begin : begin + batch_size]).float().cpu() for values in (start_logits, end_logits)
-        ]
-        longest = max(len(window.offsets) for window in windows)
-        if logits[0].shape[1] < longest:
-            raise ValueError(f"the logits have {logits[0].shape[1]} positions; feature lengths go up to {longest}")
-        collector.add(windows, *logits)
-    answered = set(features["row"])
-    missing = [row_id for number, row_id in enumerate(rows["id"]) if number not in answered]
-    if missing:
-        raise ValueError(
-            f"{len(missing)} rows have no feature, such as {missing[:3]!r}; make the features with "
-            "qa_features(rows, ..., for_training=False)"
-        )
+        collector.add(windows, *(torch.as_tensor(logits[part]).float().cpu() for logits in (start_logits, end_logits)))
     return {
-        row_id: collector.nbest(number, context)
-        for number, (row_id, context) in enumerate(zip(rows["id"], rows["context"], strict=True))
+        row_id: collector.nbest(index, context)
+        for index, (row_id, context) in enumerate(zip(rows["id"], rows["context"], strict=True))
     }
 
 
 def answer_texts(nbest: Mapping[str, NBest], no_answer_threshold: float | None = None) -> dict[str, str]:
-    """Choose one answer a question.
+    """Choose one answer for each question.
 
     Args:
         nbest: as `predict_answers` returns it.
-        no_answer_threshold: answer nothing where the no-answer score is greater than the best answer's by more than
-            this; None to always answer.
-
-    Returns:
-        For each id the answer, empty for none.
+        no_answer_threshold: predict no answer, ``""``, where the margin of no answer exceeds this; None to always
+            answer where there is an answer.
     """
-    texts = {}
-    for row_id, found in nbest.items():
-        best = found["answers"][0] if found["answers"] else None
-        excess = found["no_answer_score"] - best["score"] if best else 0.0
-        is_answered = best and (no_answer_threshold is None or excess <= no_answer_threshold)
-        texts[row_id] = best["text"] if best and is_answered else ""
-    return texts
+    threshold = math.inf if no_answer_threshold is None else no_answer_threshold
+    margins = no_answer_margins(nbest)
+    return {
+        row_id: found["answers"][0]["text"] if found["answers"] and margins[row_id] <= threshold else ""
+        for row_id, found in nbest.items()
+    }
+
+
+def no_answer_margins(nbest: Mapping[str, NBest]) -> dict[str, float]:
+    """By how much each question's no-answer score exceeds its best answer's; infinite where there is no answer."""
+    return {
+        row_id: found["no_answer_score"] - found["answers"][0]["score"] if found["answers"] else math.inf
+        for row_id, found in nbest.items()
+    }

@@ -1,95 +1,66 @@
-"""Arguments of the question answering training script."""
+"""Arguments of the question answering script."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from ..training.arguments import ScriptTrainingArguments
+from transformers import AutoConfig
+
+from ..training.arguments import DataArguments, ScriptTrainingArguments, check_model_folder, resolve_model_arguments
+
+# Yu et al. (2018), section 4.1.1; a trained model has its own lengths in its config.
+_LENGTHS = {"max_question_length": 50, "max_answer_length": 30, "doc_stride": 128}
+
+
+def _option(default: Any, description: str) -> Any:
+    return field(default=default, metadata={"help": description})
 
 
 @dataclass
 class QAModelArguments:
-    """Which model: one that is there, or a new one of words and characters."""
+    """An existing model, or a new one that reads words and characters."""
 
-    model_name_or_path: str | None = field(
-        default=None, metadata={"help": "A model to go on with or to score: a name on the Hub or a folder."}
+    model_name_or_path: str | None = _option(None, "A model to continue with or to score: Hub name or folder.")
+    revision: str = _option("main", "Branch, tag or commit on the Hub.")
+    model_type: Literal["qanet", "bidaf"] | None = _option(None, "Type of a new model.")
+    model_config: str = _option("{}", "Fields of a new model's config that differ from the defaults, as JSON.")
+    word_vectors: str | None = _option(
+        None,
+        "Fixed word vectors of a new model, or those of an existing one, to add words to it: a GloVe or fastText "
+        "file, or encoder:NAME for the input embeddings of an encoder. By default they are learned.",
     )
-    revision: str = field(default="main", metadata={"help": "Branch, tag or commit on the Hub."})
-    model_type: Literal["qanet", "bidaf"] | None = field(default=None, metadata={"help": "Kind of a new model."})
-    model_config: str = field(
-        default="{}", metadata={"help": "Fields of a new model's config that are not the defaults, as JSON."}
-    )
-    word_vectors: str | None = field(
-        default=None,
-        metadata={
-            "help": "Word vectors of a new model: a file of GloVe or fastText, or encoder:NAME for the input "
-            "embeddings of an encoder. Without, they are learned. With a model that is there, the vectors that it was "
-            "trained with, to read the words of the corpora that it does not know."
-        },
-    )
-    lowercase: bool = field(default=False, metadata={"help": "Look words up in lower case; right for uncased vectors."})
-    min_frequency: int = field(
-        default=2,
-        metadata={
-            "help": "Rarer words are unknown, if vectors are learned: from them the vector of unknown words is. "
-            "Fixed ones cost nothing."
-        },
-    )
+    lowercase: bool = _option(False, "Look up words in lower case, for uncased vectors.")
+    min_frequency: int = _option(2, "Learned vectors: rarer words share the vector of unknown words.")
 
 
 @dataclass
-class QADataArguments:
-    """Which questions, and how they are read."""
+class QADataArguments(DataArguments):
+    """The questions, and how they are encoded."""
 
-    dataset_name: str | None = field(
-        default=None, metadata={"help": "A dataset on the Hub, such as squad or squad_v2."}
+    no_answer: bool = _option(
+        False,
+        "Questions may have no answer, as in SQuAD 2.0. The no-answer threshold for the test files is the best one "
+        "on the validation file.",
     )
-    dataset_config_name: str | None = field(default=None, metadata={"help": "Its configuration."})
-    train_file: list[str] | None = field(default=None, metadata={"help": "SQuAD files to train on."})
-    validation_file: str | None = field(default=None, metadata={"help": "SQuAD file to evaluate on while training."})
-    test_file: list[str] | None = field(default=None, metadata={"help": "SQuAD files to score the trained model on."})
-    no_answer: bool = field(
-        default=False,
-        metadata={
-            "help": "Questions may have no answer, as in SQuAD 2.0. The test files' answers are given at the threshold "
-            "that is best on the validation file."
-        },
-    )
-    made_unanswerable: float = field(
-        default=0.0, metadata={"help": "Share of the training questions to pair with another paragraph of the article."}
-    )
-    simplify_questions: bool = field(
-        default=False, metadata={"help": "Read inverted and passive questions in their simple form as well."}
-    )
-    max_length: int | None = field(
-        default=None, metadata={"help": "Most words or pieces in an input: question, context, special tokens."}
-    )
-    max_question_length: int = field(default=50, metadata={"help": "Most words or pieces of a question."})
-    doc_stride: int = field(default=128, metadata={"help": "How many the windows of a long context share."})
-    max_answer_length: int = field(default=30, metadata={"help": "Most words or pieces of an answer."})
-    max_train_samples: int | None = field(default=None, metadata={"help": "Use the first questions only."})
-    max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first questions only."})
-    max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first questions only."})
+    unanswerable_fraction: float = _option(0.0, "Fraction of the training questions to pair with other paragraphs.")
+    simplify_questions: bool = _option(False, "Also read inverted and passive questions in their simple form.")
+    max_length: int | None = _option(None, "Maximum words or pieces of an input, special tokens included.")
+    max_question_length: int | None = _option(None, "Maximum words or pieces of a question; 50 for a new model.")
+    doc_stride: int | None = _option(None, "Overlap of the windows of a long context; 128 for a new model.")
+    max_answer_length: int | None = _option(None, "Maximum words or pieces of an answer; 30 for a new model.")
 
 
 @dataclass
 class QATrainingArguments(ScriptTrainingArguments):
     """`TrainingArguments`, with what QANet and BiDAF add (Yu et al., 2018, section 4.1; Jain & Dutta, section 5)."""
 
-    optimizer: Literal["adam", "adadelta"] | None = field(
-        default=None,
-        metadata={"help": "Adam with L2 regularisation, or Adadelta; without, the one that --optim names."},
+    optimizer: Literal["adam", "adadelta"] | None = _option(
+        None, "Adam with L2 regularisation, or Adadelta; by default what --optim names."
     )
-    log_warmup_steps: int = field(
-        default=0, metadata={"help": "Raise the learning rate as the logarithm of the step, then keep it."}
-    )
-    ema_decay: float | None = field(
-        default=None, metadata={"help": "Evaluate and save exponential moving averages of the weights."}
-    )
-    replay_batches: int = field(
-        default=0, metadata={"help": "Run so many batches of highest loss once more at the end of an epoch."}
-    )
+    log_warmup_steps: int = _option(0, "Raise the learning rate as the logarithm of the step, then keep it.")
+    ema_decay: float | None = _option(None, "Evaluate and save exponential moving averages of the weights.")
+    replay_batches: int = _option(0, "Run so many batches of highest loss once more at the end of an epoch.")
 
     def __post_init__(self) -> None:
         """Check what this class adds."""
@@ -99,10 +70,31 @@ class QATrainingArguments(ScriptTrainingArguments):
             raise ValueError(f"--ema_decay is {self.ema_decay}; it must be between 0 and 1, such as 0.999")
         if self.replay_batches < 0 or self.log_warmup_steps < 0:
             raise ValueError("--replay_batches and --log_warmup_steps must be at least 0")
-        if self.replay_batches and (self.gradient_accumulation_steps > 1 or self.dataloader_num_workers):
+        if self.replay_batches and (
+            self.gradient_accumulation_steps > 1
+            or self.dataloader_num_workers
+            or self.train_sampling_strategy != "group_by_length"
+        ):
             raise ValueError(
-                "--replay_batches has to know each batch's loss before the next but one is loaded; leave out "
-                "--gradient_accumulation_steps and --dataloader_num_workers"
+                "--replay_batches needs batches grouped by length, and the loss of each before the next but one; leave "
+                "out --train_sampling_strategy, --gradient_accumulation_steps and --dataloader_num_workers"
             )
-        if self.replay_batches and self.train_sampling_strategy != "group_by_length":
-            raise ValueError("--replay_batches goes with --train_sampling_strategy group_by_length; leave one out")
+
+
+def resolve_arguments(model_args: QAModelArguments, data_args: QADataArguments) -> QADataArguments:
+    """Complete the lengths: from the model's config, else as in the paper.
+
+    Raises:
+        ValueError: the arguments name no model, two, or a folder that does not exist, or a length is below 1.
+    """
+    if (model_args.model_name_or_path is None) == (model_args.model_type is None):
+        raise ValueError("give either --model_name_or_path of an existing model, or --model_type for a new one")
+    values = dict(_LENGTHS)
+    if model_args.model_name_or_path is not None:
+        check_model_folder(model_args.model_name_or_path)
+        config = AutoConfig.from_pretrained(model_args.model_name_or_path, revision=model_args.revision)
+        values = {name: getattr(config, name, None) or value for name, value in values.items()}
+    resolved = resolve_model_arguments(data_args, values, None, ())
+    if (resolved.max_answer_length or 0) < 1:
+        raise ValueError(f"--max_answer_length is {resolved.max_answer_length}; an answer has at least one word")
+    return resolved

@@ -1,85 +1,43 @@
-"""Rows of a question answering corpus to tokenised features."""
+"""Encode the rows of a question answering corpus as features."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
 from enum import IntFlag
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from datasets import Dataset, Features, List, Value
 
-from .windows import TokenisedQuestion, WindowSizes, check_window_sizes, tokenise_questions
+from .windows import TokenizedQuestion, WindowSizes, check_window_sizes, strip_span, tokenize_questions
 
 logger = logging.getLogger(__name__)
 
-_TYPES = {
+_INPUT_TYPES = {
     "input_ids": List(Value("int32")),
     "token_type_ids": List(Value("int8")),
     "char_ids": List(Value("uint16")),
 }
 _BOOKKEEPING_TYPES = {"length": Value("int32"), "row": Value("int32"), "notes": Value("uint8")}
-_TRAINING_TYPES = {"start_positions": Value("int32"), "end_positions": Value("int32")}
+_LABEL_TYPES = {"start_positions": Value("int32"), "end_positions": Value("int32")}
 _PREDICTION_TYPES = {"offsets": List(Value("int32")), "cls_position": Value("int32")}
 
-
-# Beyond every input: there, all models ignore a label.
+# Beyond every input, where all models ignore a label: those of transformers clamp positions to ``[0, L]`` and ignore L.
 IGNORED_POSITION = 10**6
 
 
 class _Note(IntFlag):
-    """What happened to a window's question, or to the window; kept in a column, so that a cached result has it too."""
+    """What the summary counts; stored in a column, so that cached features keep it."""
 
-    CUT_QUESTION = 1
-    UNANSWERABLE = 2
-    WIDENED = 4
-    LOST = 8
-    ANSWER_OUTSIDE = 16
-
-
-class FeatureReport(NamedTuple):
-    """What tokenising made of a corpus. All are numbers of questions but `features` and `windows_without_answer`.
-
-    Attributes:
-        questions: all questions.
-        features: inputs that came out.
-        windowed: questions with a context in several windows.
-        cut_questions: questions longer than `max_question_length`.
-        unanswerable: questions without an answer (counted for training only, as are the following).
-        widened: answers that begin or end inside a word or piece, which was taken whole.
-        lost: answers without any word or piece; such questions are left out.
-        windows_without_answer: windows that do not hold the whole answer of their question.
-        no_answer: whether these windows, and unanswerable questions, are labelled with `[CLS]`.
-        for_training: whether they are left out otherwise; for prediction, all are read, without a label.
-    """
-
-    questions: int
-    features: int
-    windowed: int
-    cut_questions: int
-    unanswerable: int
-    widened: int
-    lost: int
-    windows_without_answer: int
-    no_answer: bool
-    for_training: bool
-
-    def __str__(self) -> str:
-        fate = "labelled as no answer" if self.no_answer else "left out" if self.for_training else "without a label"
-        parts = (
-            (self.windowed, "contexts read in several windows"),
-            (self.cut_questions, "questions cut"),
-            (self.unanswerable, f"questions without answer, {fate}"),
-            (self.widened, "answers widened to whole words or pieces"),
-            (self.lost, f"answers without any word, {'left out' if self.for_training else 'without a label'}"),
-            (self.windows_without_answer, f"windows without the answer, {fate}"),
-        )
-        notes = "".join(f"; {count:,} {what}" for count, what in parts if count)
-        return f"{self.questions:,} questions in {self.features:,} inputs{notes}"
+    QUESTIONS_TRUNCATED = 1
+    QUESTIONS_WITHOUT_AN_ANSWER = 2
+    ANSWERS_WIDENED_TO_WHOLE_TOKENS = 4
+    ANSWERS_WITHOUT_ANY_TOKEN = 8
+    WINDOWS_WITHOUT_THE_ANSWER = 16
 
 
-def qa_features(
+def encode_questions(
     rows: Dataset,
     tokenizer: Any,
     *,
@@ -88,135 +46,118 @@ def qa_features(
     doc_stride: int = 128,
     for_training: bool,
     no_answer: bool,
-) -> tuple[Dataset, FeatureReport]:
-    """Tokenise corpus rows.
+) -> tuple[Dataset, str]:
+    """Encode corpus rows as features.
 
-    Lengths are in the tokenizer's words or pieces. A context that does not fit beside its question is read in windows.
-    For training, the first answer of a row is learned; one that begins or ends inside a word is widened to it.
+    A context that does not fit beside its question is split into windows. For training, the label is the first answer
+    of a row, widened to whole tokens.
 
     Args:
-        rows: with the columns `id`, `question`, `context` and, for training, `answers`, as the Hub's `squad` has them.
+        rows: corpus with the columns `id`, `question`, `context` and, for training, `answers`, as in the Hub's `squad`.
         tokenizer: a fast tokenizer.
-        max_length: most in an input, special tokens included.
-        max_question_length: most of a question; of a longer one, the first are kept.
-        doc_stride: how many neighbouring windows of a context share.
-        for_training: give labels; otherwise what `predict_answers` needs.
-        no_answer: for training, label windows without the answer with the position of `[CLS]`; otherwise they are left
-            out.
+        max_length: maximum number of tokens of an input, special tokens included.
+        max_question_length: maximum number of tokens of a question; a longer one is truncated.
+        doc_stride: overlap of neighbouring windows of a context, in tokens.
+        for_training: return labels; otherwise what `predict_answers` needs.
+        no_answer: label windows without the answer with the position of `[CLS]`; otherwise, drop them from training.
 
     Returns:
-        The features, a row a window: `input_ids`, `length`, `row` (the number of the corpus row) and, where the
-        tokenizer gives them, `token_type_ids` and `char_ids` (flat, ``L * W``). With answers, also `start_positions`
-        and `end_positions`; for prediction, all windows, and `offsets` (flat, ``L * 2``: start and end in the context's
-        characters, -1 outside of it) and `cls_position`, the no-answer slot. And the counts.
+        The features, one row per window, and a summary in words. Columns: `input_ids`, `length`, `row` (the index of
+        the corpus row) and, if the tokenizer gives them, `token_type_ids` and `char_ids` (flat, ``L * W``); if the rows
+        have answers, `start_positions` and `end_positions`; for prediction, `offsets` (flat, ``L * 2``) and
+        `cls_position`, see `TokenizedQuestion`.
 
     Raises:
-        ValueError: without rows; for lengths that leave windows no room; for an answer that does not stand at its
-            place.
+        ValueError: no rows; lengths that leave windows no room; an answer that is not at its `answer_start`.
     """
     if not len(rows):
-        raise ValueError("there are no rows to tokenise; give at least one question")
+        raise ValueError("there are no rows to encode; give at least one question")
     sizes = WindowSizes(max_length, max_question_length, doc_stride)
     check_window_sizes(sizes, tokenizer)
-    # Besides showing the columns, this leaves the tokenizer as every later call does, so that caching knows it again.
-    [shown] = tokenise_questions(tokenizer, [""], [""], max_question_length)
+    # Gives the columns, and brings the tokenizer into the state after a call, which the cache's fingerprint includes.
+    [empty] = tokenize_questions(tokenizer, [""], [""], max_question_length)
     is_labelled = for_training or "answers" in rows.column_names
-    own_types = {} if for_training else dict(_PREDICTION_TYPES)
-    if is_labelled:
-        own_types |= _TRAINING_TYPES
-    types = {name: _TYPES[name] for name in shown.inputs} | _BOOKKEEPING_TYPES | own_types
+    types = {name: _INPUT_TYPES[name] for name in empty.inputs} | _BOOKKEEPING_TYPES
+    types |= ({} if for_training else _PREDICTION_TYPES) | (_LABEL_TYPES if is_labelled else {})
 
-    def tokenise(batch: dict[str, list[Any]], indices: list[int]) -> dict[str, list[Any]]:
+    def encode(batch: dict[str, list[Any]], indices: list[int]) -> dict[str, list[Any]]:
         features: dict[str, list[Any]] = {name: [] for name in types}
-        questions = tokenise_questions(tokenizer, batch["question"], batch["context"], max_question_length)
+        questions = tokenize_questions(tokenizer, batch["question"], batch["context"], max_question_length)
         for number, question in enumerate(questions):
-            answer = None
-            notes = _Note.CUT_QUESTION if question.is_cut else _Note(0)
+            answer, notes = None, _Note(0)
             if is_labelled:
-                row = {name: batch[name][number] for name in ("id", "context", "answers")}
-                answer, answer_notes = _answer_tokens(row, question)
-                notes |= answer_notes
-            for feature in _windows(question, sizes, answer, notes, no_answer):
+                answer, notes = _find_answer({name: batch[name][number] for name in batch}, question)
+            if question.is_truncated:
+                notes |= _Note.QUESTIONS_TRUNCATED
+            for feature in _encode_windows(question, sizes, answer, notes, no_answer):
                 feature["row"] = indices[number]
                 for name, values in features.items():
                     values.append(feature[name])
         return features
 
-    tokenised = rows.map(
-        tokenise,
+    encoded = rows.map(
+        encode,
         batched=True,
         with_indices=True,
         remove_columns=rows.column_names,
         features=Features(types),
-        desc="Tokenising",
+        desc="Tokenizing",
     )
-    notes = np.asarray(tokenised.with_format("numpy")["notes"][:])
-    left_out = _Note.LOST if no_answer else _Note.LOST | _Note.UNANSWERABLE | _Note.ANSWER_OUTSIDE
-    if not for_training:
-        left_out = _Note(0)
-    kept = np.flatnonzero(notes & int(left_out) == 0)
-    report = _report(np.asarray(tokenised.with_format("numpy")["row"][:]), notes, len(kept), no_answer, for_training)
-    features = tokenised if len(kept) == len(tokenised) else tokenised.select(kept)
-    logger.info("%s", report)
-    return features.remove_columns("notes"), report
+    places = encoded.select_columns(["row", "notes"]).with_format("numpy")[:]
+    dropped = _Note.ANSWERS_WITHOUT_ANY_TOKEN if for_training else _Note(0)
+    if for_training and not no_answer:
+        dropped |= _Note.QUESTIONS_WITHOUT_AN_ANSWER | _Note.WINDOWS_WITHOUT_THE_ANSWER
+    kept = np.flatnonzero(places["notes"] & int(dropped) == 0)
+    summary = _summarize(places["row"], places["notes"], len(kept))
+    logger.info("%s", summary)
+    return (encoded if len(kept) == len(encoded) else encoded.select(kept)).remove_columns("notes"), summary
 
 
-def _windows(
-    question: TokenisedQuestion, sizes: WindowSizes, answer: tuple[int, int] | None, notes: _Note, no_answer: bool
+def _encode_windows(
+    question: TokenizedQuestion, sizes: WindowSizes, answer: tuple[int, int] | None, notes: _Note, no_answer: bool
 ) -> Iterator[dict[str, Any]]:
-    """The features of one question, but for its row's number; `answer` is in positions of the whole sequence."""
-    for kept in question.windows(sizes.max_length, sizes.doc_stride):
-        feature: dict[str, Any] = {name: values[kept].reshape(-1) for name, values in question.inputs.items()}
-        cls_position = int(np.searchsorted(kept, question.cls_position))
-        feature |= {"length": len(kept), "notes": int(notes), "cls_position": cls_position}
-        feature["offsets"] = question.spans[kept].reshape(-1)
-        if answer is not None and np.isin(answer, kept).all():
-            feature["start_positions"], feature["end_positions"] = np.searchsorted(kept, answer).tolist()
-        else:
-            outside = _Note.ANSWER_OUTSIDE if answer is not None else _Note(0)
-            label = cls_position if no_answer else IGNORED_POSITION
-            feature |= {"start_positions": label, "end_positions": label, "notes": int(notes | outside)}
-        yield feature
+    """Yield the features of one question, without `row`; `answer` gives positions in the whole sequence."""
+    for window in question.windows(sizes.max_length, sizes.doc_stride):
+        cls_position = int(np.searchsorted(window, question.cls_position))
+        start = end = cls_position if no_answer else IGNORED_POSITION
+        window_notes = notes
+        if answer is not None and np.isin(answer, window).all():
+            start, end = np.searchsorted(window, answer).tolist()
+        elif answer is not None:
+            window_notes |= _Note.WINDOWS_WITHOUT_THE_ANSWER
+        yield {name: values[window].reshape(-1) for name, values in question.inputs.items()} | {
+            "length": len(window),
+            "notes": int(window_notes),
+            "cls_position": cls_position,
+            "offsets": question.spans[window].reshape(-1),
+            "start_positions": start,
+            "end_positions": end,
+        }
 
 
-def _answer_tokens(row: Mapping[str, Any], question: TokenisedQuestion) -> tuple[tuple[int, int] | None, _Note]:
-    """The first and the last token of a row's first answer, None where there is none; and what is to be noted."""
+def _find_answer(row: Mapping[str, Any], question: TokenizedQuestion) -> tuple[tuple[int, int] | None, _Note]:
+    """Return the positions of the first and last token of a row's first answer, or None, and what to note."""
     if not row["answers"]["text"]:
-        return None, _Note.UNANSWERABLE
-    text, start = row["answers"]["text"][0], row["answers"]["answer_start"][0]
-    end = start + len(text)
-    if start < 0 or row["context"][start:end] != text:
-        there = row["context"][max(start, 0) : max(end, 0)]
-        raise ValueError(
-            f"question {row['id']!r}: its answer {text!r} does not stand at character {start} of the context, where "
-            f"{there!r} stands; correct answer_start"
-        )
-    start, end = end - len(text.lstrip()), start + len(text.rstrip())
-    tokens = question.tokens_of(start, end) if start < end else None
+        return None, _Note.QUESTIONS_WITHOUT_AN_ANSWER
+    text, start, context = row["answers"]["text"][0], row["answers"]["answer_start"][0], row["context"]
+    if start < 0 or not context.startswith(text, start):
+        problem = f"question {row['id']!r}: its answer {text!r} is not at character {start} of the context"
+        raise ValueError(f"{problem}; correct answer_start")
+    span = strip_span(context, start, start + len(text))
+    tokens = question.find_tokens(*span) if span else None
     if tokens is None:
-        return None, _Note.LOST
-    is_exact = question.spans[tokens[0], 0] == start and question.spans[tokens[1], 1] == end
-    return tokens, _Note(0) if is_exact else _Note.WIDENED
+        return None, _Note.ANSWERS_WITHOUT_ANY_TOKEN
+    is_exact = (question.spans[tokens[0], 0], question.spans[tokens[1], 1]) == span
+    return tokens, _Note(0) if is_exact else _Note.ANSWERS_WIDENED_TO_WHOLE_TOKENS
 
 
-def _report(
-    rows: np.ndarray[Any, Any], notes: np.ndarray[Any, Any], features: int, no_answer: bool, for_training: bool
-) -> FeatureReport:
-    """Count notes by question, and windows by themselves."""
-    numbers, windows = np.unique(rows, return_counts=True)
-
-    def questions_with(note: _Note) -> int:
-        return len(np.unique(rows[notes & int(note) != 0]))
-
-    return FeatureReport(
-        questions=len(numbers),
-        features=features,
-        windowed=int((windows > 1).sum()),
-        cut_questions=questions_with(_Note.CUT_QUESTION),
-        unanswerable=questions_with(_Note.UNANSWERABLE),
-        widened=questions_with(_Note.WIDENED),
-        lost=questions_with(_Note.LOST),
-        windows_without_answer=int((notes & int(_Note.ANSWER_OUTSIDE) != 0).sum()),
-        no_answer=no_answer,
-        for_training=for_training,
-    )
+def _summarize(rows: Any, notes: Any, num_features: int) -> str:
+    """Count questions, or windows for the last note, by what happened to them; `rows` and `notes` are by window."""
+    questions, windows = np.unique(rows, return_counts=True)
+    counts = {"contexts split into windows": int((windows > 1).sum())}
+    for note in _Note:
+        noted = rows[notes & int(note) != 0]
+        noun = str(note.name).lower().replace("_", " ")
+        counts[noun] = len(noted if note is _Note.WINDOWS_WITHOUT_THE_ANSWER else np.unique(noted))
+    parts = "".join(f"; {count:,} {noun}" for noun, count in counts.items() if count)
+    return f"{len(questions):,} questions in {num_features:,} inputs{parts}"

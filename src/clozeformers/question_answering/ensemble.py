@@ -1,66 +1,18 @@
-"""Ensembles of question answering models, by vote over their answers.
+"""Ensembles of question answering models, by vote over their predictions.
 
-Source: "You Just Want Attention" (QANet and BiDAF on SQuAD 2.0), section 3.2.1: every model has one vote, and ties are
-broken by the sums of the models' weights; in a weighted vote the sums decide alone. A weight is a model's F1 on
-development data.
+Source: Jain & Dutta, "You Just Want Attention" (QANet and BiDAF on SQuAD 2.0), section 3.2.1. Every model has one vote
+and ties are broken by the sum of the models' weights; in a weighted vote the sum decides alone. A model's weight is its
+F1 on development data.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
-from ..text import join_names
-
-Span = tuple[int, int]
-Vote = TypeVar("Vote", bound=Hashable)
-
-
-def vote_spans(votes: Sequence[Vote], weights: Sequence[float] | None = None, weighted: bool = False) -> Vote:
-    """Choose the answer to one question.
-
-    Args:
-        votes: each model's answer, anything that compares as equal where the answer is the same: character spans, with
-            None or another value for no answer, or texts.
-        weights: one a model; None gives all the same.
-        weighted: whether the sum of the weights decides, rather than the number of votes. Without it the sums decide
-            between answers with equally many.
-
-    Returns:
-        The chosen answer; where votes and weights are equal, the one among them whose first model stands first.
-
-    Raises:
-        ValueError: no votes, or weights that do not suit.
-    """
-    return _winner(votes, _checked_weights(weights, len(votes), weighted), weighted)
-
-
-def majority_vote(
-    predictions: Sequence[Mapping[str, str]], weights: Sequence[float] | None = None, weighted: bool = False
-) -> dict[str, str]:
-    """Choose the answer to each question of a data set.
-
-    Args:
-        predictions: for each model, question id -> answer, ``""`` for none. Answers are the same where their texts are,
-            letter by letter.
-        weights: one a model.
-        weighted: as in :func:`vote_spans`.
-
-    Returns:
-        Question id -> answer, in the order of the first model.
-
-    Raises:
-        ValueError: no models, models that answer different questions, or weights that do not suit.
-    """
-    checked = _checked_weights(weights, len(predictions), weighted)
-    _check_same_questions(predictions, [f"predictions[{number}]" for number in range(len(predictions))])
-    return {
-        question: _winner([answers[question] for answers in predictions], checked, weighted)
-        for question in predictions[0]
-    }
+from ..files import CorpusError, read_json_object
+from ..text import join_names, truncate_repr
+from ..voting import check_weights, majority_vote
 
 
 def ensemble_files(
@@ -69,109 +21,61 @@ def ensemble_files(
     """Vote over files of predictions.
 
     Args:
-        paths: a file for each model. Where ``nbest_<its name>`` stands beside every one of them, answers are
-            the same where their character spans are; without, where their texts are.
-        weights: one a model.
-        weighted: as in :func:`vote_spans`.
+        paths: one file per model. If each has an ``nbest_<its name>`` beside it, two answers are the same if their
+            character spans are; otherwise if their texts are.
+        weights: one per model; by default all are equal.
+        weighted: decide by the sums of weights, rather than by the number of votes.
 
     Returns:
         Question id -> answer, in the order of the first file.
 
     Raises:
-        FileNotFoundError: a file that does not exist.
-        ValueError: a file that is damaged, and what :func:`majority_vote` raises.
+        FileNotFoundError, IsADirectoryError: there is no such file.
+        ValueError: a file is damaged, the files answer different questions, or the weights do not fit.
     """
-    checked = _checked_weights(weights, len(paths), weighted)
+    check_weights(weights, len(paths), weighted)
     predictions = [read_predictions(path) for path in paths]
-    _check_same_questions(predictions, [str(path) for path in paths])
-    nbest_files = [Path(path).with_name(f"nbest_{Path(path).name}") for path in paths]
-    if not all(path.is_file() for path in nbest_files):
-        return majority_vote(predictions, weights, weighted)
-    spans = [_read_spans(*pair) for pair in zip(nbest_files, predictions, strict=True)]
+    for path, answers in zip(paths, predictions, strict=True):
+        unshared = sorted(answers.keys() ^ predictions[0].keys())
+        if unshared:
+            problem = f"only one of {paths[0]} and {path} answers {join_names(unshared)}"
+            raise ValueError(f"{problem}; all models must answer the same questions")
+    nbest_paths = [Path(path).with_name(f"nbest_{Path(path).name}") for path in paths]
+    spans: list[dict[str, tuple[int, int]]] = [{} for _ in paths]
+    if all(path.is_file() for path in nbest_paths):
+        spans = [_read_spans(*pair) for pair in zip(nbest_paths, predictions, strict=True)]
     chosen: dict[str, str] = {}
     for question in predictions[0]:
-        # With its text a span stays what the file says, and one that no list of best answers holds can still vote.
+        # An answer that is missing from the n-best list votes by its text.
         votes = [(spans[model].get(question), answers[question]) for model, answers in enumerate(predictions)]
-        chosen[question] = _winner(votes, checked, weighted)[1]
+        chosen[question] = majority_vote(votes, weights, weighted)[1]
     return chosen
 
 
 def read_predictions(path: str | Path) -> dict[str, str]:
-    """Read a file of predictions, as the official SQuAD scripts take it: an object of question id -> answer.
+    """Read predictions in the format of the official SQuAD scripts: a JSON object, question id -> answer.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is not JSON, no such object, or an answer is not a string.
+        FileNotFoundError, IsADirectoryError, CorpusError: there is no such file, or it has another format.
     """
-    values = _read_object(Path(path))
-    for question, answer in values.items():
+    predictions = read_json_object(path, hint="give a file of predictions that training wrote")
+    for question, answer in predictions.items():
         if not isinstance(answer, str):
-            raise ValueError(f"{path}: the answer to {question!r} is {answer!r:.80}; it must be a string, '' for none")
-    return values
+            problem = f"the answer is {truncate_repr(answer)}; it must be a string, '' for no answer"
+            raise CorpusError(path, f"question {question!r}", problem)
+    return predictions
 
 
-def _read_object(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is no file; give a file of predictions that training wrote")
-    try:
-        values = json.loads(path.read_bytes().decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise ValueError(f'{path} holds {values!r:.80}; it must hold an object, {{"<question id>": ...}}')
-    return values
-
-
-def _read_spans(path: Path, predictions: Mapping[str, str]) -> dict[str, Span]:
+def _read_spans(path: Path, predictions: Mapping[str, str]) -> dict[str, tuple[int, int]]:
     """Look up the character span of each predicted answer: the best one with its text."""
-    nbest = _read_object(path)
-    spans: dict[str, Span] = {}
+    nbest = read_json_object(path)
+    spans: dict[str, tuple[int, int]] = {}
     for question, answer in predictions.items():
         try:
             found = [one for one in nbest[question]["answers"] if one["text"] == answer]
             if answer and found:
                 spans[question] = (int(found[0]["start"]), int(found[0]["end"]))
         except (KeyError, TypeError, ValueError) as error:
-            right = '{"answers": [{"text": ..., "start": ..., "end": ..., "score": ...}], "no_answer_score": ...}'
-            raise ValueError(f"{path}: for {question!r} it must hold {right} ({error!r})") from None
+            expected = '{"answers": [{"text": ..., "start": ..., "end": ..., "score": ...}], "no_answer_score": ...}'
+            raise CorpusError(path, f"question {question!r}", f"{error!r}; expected {expected}") from None
     return spans
-
-
-def _checked_weights(weights: Sequence[float] | None, models: int, weighted: bool) -> Sequence[float]:
-    if not models:
-        raise ValueError("there is no model to vote; give the predictions of at least one")
-    if weights is None:
-        if weighted:
-            raise ValueError("a weighted vote needs weights, one a model, such as its F1 on development data")
-        return [1.0] * models
-    if len(weights) != models:
-        raise ValueError(f"there are {len(weights)} weights for {models} models; give one a model")
-    for weight in weights:
-        if not (math.isfinite(weight) and weight >= 0):
-            raise ValueError(f"a weight is {weight}; it must be a finite number of at least 0")
-    return weights
-
-
-def _check_same_questions(predictions: Sequence[Mapping[str, str]], names: Sequence[str]) -> None:
-    first = predictions[0]
-    for name, answers in zip(names[1:], predictions[1:], strict=True):
-        for have, without, owner, other in ((first, answers, names[0], name), (answers, first, name, names[0])):
-            missing = [question for question in have if question not in without]
-            if missing:
-                raise ValueError(
-                    f"{other} does not answer {join_names(missing)} that {owner} answers; all models must answer the same "
-                    "questions"
-                )
-
-
-def _winner(votes: Sequence[Vote], weights: Sequence[float], weighted: bool) -> Vote:
-    backing: dict[Vote, list[float]] = {}
-    for vote, weight in zip(votes, weights, strict=True):
-        backing.setdefault(vote, []).append(weight)
-
-    def strength(vote: Vote) -> tuple[float, float]:
-        # Exact sums: the order of the models must not decide between equal ones.
-        total = math.fsum(backing[vote])
-        return (total, 0.0) if weighted else (len(backing[vote]), total)
-
-    return max(backing, key=strength)

@@ -1,10 +1,10 @@
-"""Word vectors of a fastText model (`.bin`), words that it has not seen included.
+"""Read word vectors of a fastText model (`.bin`), including those of unseen words.
 
-The file holds, little-endian and without padding: magic number and version (int32 each); twelve int32 and a double of
-training arguments; the dictionary; a flag that says whether the input matrix is quantised; the matrix; then the output
-side, which is not read. The dictionary is three int32 (entries, words, labels), two int64 (tokens, and the number of
-n-grams that pruning kept, -1 without pruning), and for each entry its bytes, a zero, a count (int64) and a type (int8);
-words stand before labels. The matrix is its two sizes (int64) and its float32 rows: the words', then the n-grams'.
+The file is little-endian without padding: magic number and version (int32 each); twelve int32 and a double of training
+arguments; the dictionary; a flag that the input matrix is quantized; the matrix; then the output side, which is not
+read. The dictionary is three int32 (entries, words, labels), two int64 (tokens, and the number of n-grams after
+pruning, -1 without), and for each entry its bytes, a zero, a count (int64) and a type (int8); words precede labels. The
+matrix is its shape (two int64) and its float32 rows: those of the words, then those of the n-grams.
 
 A word's vector is the mean of its own row and those of its character n-grams. Source: Bojanowski et al. (2017),
 "Enriching Word Vectors with Subword Information", section 3.2.
@@ -21,11 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from transformers.utils.logging import tqdm
 
 MAGIC = (793712314).to_bytes(4, "little")
 _VERSION = 12
-_BEGINNING = Struct("<ii")
+_HEADER = Struct("<ii")
 _ARGUMENTS = Struct("<12id")
 _DICTIONARY = Struct("<iiiqq")
 _ENTRY = Struct("<qb")
@@ -34,15 +33,15 @@ _END_OF_SENTENCE = "</s>"  # the only entry without n-grams
 _HASH_START, _HASH_FACTOR = 2166136261, 16777619  # FNV-1a, 32 bits
 
 
-class Ngrams(NamedTuple):
-    """Which n-grams of a word have a row: those of `shortest` to `longest` characters, shared over `buckets` rows."""
+class _Ngrams(NamedTuple):
+    """The hashed n-grams of a model, of `shortest` to `longest` characters."""
 
     buckets: int
     shortest: int
     longest: int
 
-    def of(self, word: str) -> Iterator[int]:
-        """Yield the bucket of each n-gram of a word, its boundaries `<` and `>` included but never alone."""
+    def hashes(self, word: str) -> Iterator[int]:
+        """Yield the bucket of each n-gram of a word, including its boundaries `<` and `>` but never one alone."""
         if self.buckets < 1 or word == _END_OF_SENTENCE:
             return
         characters = [character.encode("utf-8", "surrogatepass") for character in f"<{word}>"]
@@ -57,89 +56,68 @@ class Ngrams(NamedTuple):
                     yield value % self.buckets
 
 
-def read_fasttext_binary(
-    path: Path, words: Sequence[str], progress_bar: bool = False
-) -> tuple[list[str], NDArray[np.float32]]:
-    """Read or make the vectors of words; only the needed rows are loaded.
-
-    Args:
-        path: a model that fastText saved, not quantised and not compressed.
-        words: distinct words.
-        progress_bar: show one, over words.
+def read_fasttext_binary(path: Path, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+    """Read the vectors of distinct words; only the needed rows of the matrix are loaded.
 
     Returns:
-        The words that have a vector, in the order of `words`, and their vectors `[words, dimension]`. Where the model
-        has n-grams, that is every word.
+        The words that have a vector, in the order of `words`, and their vectors `[words, dimension]`. A model with
+        n-grams has a vector of every word.
 
     Raises:
-        ValueError: the file is quantised, of another version than 12, cut off, or not consistent; or a vector is not
-            finite.
+        ValueError: the file is quantized, of another version than 12, or damaged.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        size = len(data)
         try:
-            ngrams, rows, num_words, matrix_at = _read_tables(path, data, words)
-            is_quantised, num_rows, dimension = _MATRIX.unpack_from(data, matrix_at)
+            ngrams, rows, num_words, position = _read_tables(path, data, words)
+            is_quantized, num_rows, dimension = _MATRIX.unpack_from(data, position)
         except StructError:
-            raise ValueError(f"{path}: the file is cut off after {len(data):,} bytes; download it again") from None
-        if is_quantised:
-            raise _quantised(path)
-        start, size = matrix_at + _MATRIX.size, len(data)
+            raise ValueError(f"{path}: the file is truncated after {size:,} bytes") from None
+    start = position + _MATRIX.size
+    if is_quantized:
+        raise _quantized(path)
     if num_rows != num_words + ngrams.buckets or dimension < 1:
-        raise ValueError(
-            f"{path}: the input matrix is {num_rows} x {dimension}, but there are {num_words} words and "
-            f"{ngrams.buckets} n-gram buckets; the file is damaged"
-        )
+        given = f"{num_words} words and {ngrams.buckets} n-gram buckets"
+        raise ValueError(f"{path}: the input matrix is {num_rows} x {dimension}, for {given}; the file is damaged")
     if start + 4 * num_rows * dimension > size:
-        raise ValueError(
-            f"{path}: the file is cut off after {size:,} bytes; its input matrix alone ends at byte "
-            f"{start + 4 * num_rows * dimension:,}. Download it again"
-        )
+        raise ValueError(f"{path}: the file is truncated after {size:,} bytes, inside its input matrix")
     matrix = np.memmap(path, dtype="<f4", mode="r", offset=start, shape=(num_rows, dimension))
-    found: list[str] = []
-    vectors = np.empty((len(words), dimension), dtype=np.float32)
-    for word in tqdm(words, disable=not progress_bar, desc=f"Reading {path.name}", unit="word"):
-        parts = [rows[word]] if word in rows else []
-        parts += [num_words + bucket for bucket in ngrams.of(word)]
-        if parts:
-            vectors[len(found)] = matrix[parts].mean(axis=0)
-            found.append(word)
-    vectors = vectors[: len(found)]
-    if not np.isfinite(vectors).all():
-        word = found[int(np.isfinite(vectors).all(axis=1).argmin())]
-        raise ValueError(f"{path}: the vector of {word!r} is not finite; the file is damaged, download it again")
+    parts = {word: [num_words + bucket for bucket in ngrams.hashes(word)] for word in words}
+    for word, row in rows.items():
+        parts[word].insert(0, row)
+    found = [word for word in words if parts[word]]
+    vectors = np.array([matrix[parts[word]].mean(axis=0) for word in found], np.float32).reshape(-1, dimension)
+    is_finite = np.isfinite(vectors).all(axis=1)
+    if not is_finite.all():
+        raise ValueError(f"{path}: the vector of {found[int(is_finite.argmin())]!r} is not finite; the file is damaged")
     return found, vectors
 
 
-def _read_tables(path: Path, data: mmap.mmap, words: Sequence[str]) -> tuple[Ngrams, dict[str, int], int, int]:
-    """Read what stands before the matrix: the n-grams, the rows of the asked words, how many words, where it ends."""
-    _, version = _BEGINNING.unpack_from(data, 0)
+def _read_tables(path: Path, data: mmap.mmap, words: Sequence[str]) -> tuple[_Ngrams, dict[str, int], int, int]:
+    """Read the part before the matrix: n-grams, rows of the given words, number of words, position of the matrix."""
+    _, version = _HEADER.unpack_from(data, 0)
     if version != _VERSION:
-        raise ValueError(
-            f"{path}: the format has version {version}, and only {_VERSION} can be read; save the model again with a "
-            "current fastText, or give its .vec file"
-        )
-    arguments = _ARGUMENTS.unpack_from(data, _BEGINNING.size)
-    buckets, shortest, longest = arguments[8:11]
-    position = _BEGINNING.size + _ARGUMENTS.size
+        problem = f"{path}: the format has version {version}; only {_VERSION} is supported"
+        raise ValueError(f"{problem}. Save the model with a current fastText, or give its .vec file")
+    position = _HEADER.size
+    buckets, shortest, longest = _ARGUMENTS.unpack_from(data, position)[8:11]
+    position += _ARGUMENTS.size
     num_entries, num_words, _, _, num_kept_ngrams = _DICTIONARY.unpack_from(data, position)
     if num_kept_ngrams >= 0:
-        raise _quantised(path)
+        raise _quantized(path)
     position += _DICTIONARY.size
-    asked = {word.encode("utf-8", "surrogatepass"): word for word in words}
+    given = {word.encode("utf-8", "surrogatepass"): word for word in words}
     rows: dict[str, int] = {}
     for number in range(num_entries):
         end = data.find(b"\0", position)
         if end < 0:
             raise StructError
-        word = asked.get(data[position:end])
+        word = given.get(data[position:end])
         if word is not None and number < num_words:
             rows[word] = number
         position = end + 1 + _ENTRY.size
-    return Ngrams(buckets, shortest, longest), rows, num_words, position
+    return _Ngrams(buckets, shortest, longest), rows, num_words, position
 
 
-def _quantised(path: Path) -> ValueError:
-    return ValueError(
-        f"{path}: the model is quantised (as .ftz files are), and its vectors are only approximate; "
-        "give the .bin file that it was made from"
-    )
+def _quantized(path: Path) -> ValueError:
+    return ValueError(f"{path}: the model is quantized, as .ftz files are; give the .bin file that it was made from")

@@ -1,83 +1,53 @@
-"""What users hand to the question answering pipeline, as questions with their contexts."""
+"""Inputs of the question answering pipeline."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-_RIGHT_CALL = 'pass question="..." and context="...", or {"question": "...", "context": "..."}, or many of these'
-
-
-class QuestionInContext(NamedTuple):
-    """One question and what it is asked about."""
-
-    question: str
-    context: str
+from ..text import check_text, truncate_repr
 
 
-def question_of_input(given: Any) -> QuestionInContext:
-    """Read one input of the pipeline.
-
-    Args:
-        given: a mapping with `question` and `context`; other keys, such as those of a corpus row, are not read.
+def question_of_input(given: Any) -> tuple[str, str]:
+    """Return the question and the context of one input: a mapping with both; its other keys are ignored.
 
     Raises:
-        TypeError: for anything else; names what was given and what would be right.
-        ValueError: for an empty question or context, and for one with lone surrogates.
+        TypeError, ValueError: it is not such a mapping; or one of both fails `check_text`.
     """
     if not isinstance(given, Mapping) or not {"question", "context"} <= set(given):
-        is_mapping = isinstance(given, Mapping)
-        shown = f"a mapping with {sorted(map(str, given))}" if is_mapping else f"{type(given).__name__} {given!r:.80}"
-        raise TypeError(f"{_RIGHT_CALL}; not {shown}")
-    for name in QuestionInContext._fields:
-        text = given[name]
-        if not isinstance(text, str):
-            raise TypeError(f'"{name}" is a string, not {type(text).__name__} {text!r:.80}; {_RIGHT_CALL}')
-        if not text.strip():
-            raise ValueError(f"the {name} is {text!r:.80}; it must hold at least one word")
-        _refuse_surrogates(name, text)
-    return QuestionInContext(given["question"], given["context"])
+        raise TypeError(
+            'pass question="..." and context="...", or {"question": "...", "context": "..."}, or a list of these; got '
+            f"{type(given).__name__} {truncate_repr(given)}"
+        )
+    return check_text(given["question"], "the question"), check_text(given["context"], "the context")
 
 
-def _refuse_surrogates(name: str, text: str) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"character {error.start} of the {name}, {text[error.start]!r}, is half of a surrogate pair and no "
-            f'character; mend it with {name}.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
-        ) from None
-
-
-def paired_inputs(question: Any, context: Any) -> Any:
-    """Put `question=...` and `context=...` together.
-
-    Args:
-        question: one, or a list of them.
-        context: one, or a list of them; one is read with each of many questions, and the other way round.
+def pair_inputs(inputs: Any, question: Any, context: Any) -> Any:
+    """Combine `question=...` and `context=...`, each a string or a list of strings, to inputs.
 
     Returns:
-        A mapping where both are one, else a list of mappings; unchecked.
+        `inputs` if neither is given; a mapping if both are strings; otherwise a list of mappings, in which a single
+        question or context is repeated. None of them is checked.
 
     Raises:
-        ValueError: for two lists of different lengths.
+        TypeError, ValueError: inputs are given, too; or the lists have different lengths.
     """
-    counts = {
-        name: len(value) for name, value in (("question", question), ("context", context)) if _is_list_like(value)
-    }
-    if not counts:
+    if question is None and context is None:
+        return inputs
+    if inputs is not None:
+        raise TypeError(f"pass question=... and context=..., or inputs, not both; inputs is {truncate_repr(inputs)}")
+    questions, contexts = _as_list(question), _as_list(context)
+    if questions is None and contexts is None:
         return {"question": question, "context": context}
-    if len(set(counts.values())) > 1:
+    questions = [question] * len(contexts or ()) if questions is None else questions
+    contexts = [context] * len(questions) if contexts is None else contexts
+    if len(questions) != len(contexts):
         raise ValueError(
-            f"there are {counts['question']} questions and {counts['context']} contexts; give as many of both, or one "
-            "string for all"
+            f"got {len(questions)} questions and {len(contexts)} contexts; pass as many of both, or one string for all"
         )
-    count = next(iter(counts.values()))
-    questions, contexts = (value if _is_list_like(value) else [value] * count for value in (question, context))
     return [{"question": one, "context": other} for one, other in zip(questions, contexts, strict=True)]
 
 
-def _is_list_like(value: Any) -> bool:
-    """Whether this is a list, tuple, array or column; these can be measured before they are read."""
-    is_one = isinstance(value, (str, bytes, bytearray, Mapping))
-    return not is_one and isinstance(value, Iterable) and hasattr(value, "__len__") and hasattr(value, "__getitem__")
+def _as_list(value: Any) -> list[Any] | None:
+    is_one = isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable)
+    return None if is_one else list(value)

@@ -1,9 +1,10 @@
-"""Training and scoring of one question answering model over Trainer."""
+"""Trainer of question answering models."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,14 +15,15 @@ from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import EvalPrediction, TrainerCallback
 
+from ..files import read_json, write_json
 from ..metrics.squad import squad_scores
 from ..training.ema import ExponentialMovingAverage
-from ..training.results import read_json, write_json
 from ..training.sampling import HardBatchReplaySampler
-from ..training.trainer import ReadingTrainer
-from .answers import NBest, answer_texts, predict_answers
-from .arguments import QATrainingArguments
+from ..training.trainer import LengthGroupedTrainer
+from .answers import NBest, answer_texts, no_answer_margins, predict_answers
+from .arguments import QADataArguments, QATrainingArguments
 from .collator import QuestionAnsweringCollator
+from .encoding import encode_questions
 from .simplification import simplify_questions
 
 SIMPLE_ENDING = "\nsimple"
@@ -33,10 +35,9 @@ class Questions(NamedTuple):
     """Questions to score.
 
     Attributes:
-        rows: of the corpus.
-        read: the rows that are read, each with an id of its own: `rows`, and simpler forms of some, whose ids end in
-            `SIMPLE_ENDING`.
-        features: of `read`, as `qa_features` returns them.
+        rows: rows of a corpus.
+        read: `rows`, and simpler forms of some, whose ids end in `SIMPLE_ENDING`.
+        features: features of `read`, as `encode_questions` returns them.
     """
 
     rows: Dataset
@@ -44,16 +45,16 @@ class Questions(NamedTuple):
     features: Dataset
 
 
-class QuestionAnsweringTrainer(ReadingTrainer):
-    """`ReadingTrainer` with the official scores, averages of the weights, and replay of hard batches.
+class QuestionAnsweringTrainer(LengthGroupedTrainer):
+    """`LengthGroupedTrainer` with the official scores, averages of the weights, and replay of hard batches.
 
     Args:
         model: any question answering model.
         args: `QATrainingArguments`.
-        tokenizer: saved with the model.
-        max_answer_length: most words or pieces of an answer.
-        no_answer: whether questions may have none; then answers give way to a no-answer score that is higher by more
-            than `no_answer_threshold`, an attribute that is 0 until it is set.
+        processing_class: the tokenizer, saved with the model.
+        max_answer_length: maximum number of words or pieces of an answer.
+        no_answer: whether questions may have no answer; it is predicted where the margin of no answer exceeds the
+            attribute `no_answer_threshold`, 0 until it is set.
         validation: what `evaluate` scores.
         **kwargs: other arguments of `Trainer`.
     """
@@ -64,7 +65,7 @@ class QuestionAnsweringTrainer(ReadingTrainer):
         self,
         model: Any,
         args: QATrainingArguments,
-        tokenizer: Any,
+        processing_class: Any,
         *,
         max_answer_length: int,
         no_answer: bool,
@@ -74,8 +75,8 @@ class QuestionAnsweringTrainer(ReadingTrainer):
         super().__init__(
             model=model,
             args=args,
-            processing_class=tokenizer,
-            data_collator=QuestionAnsweringCollator(tokenizer.pad_token_id),
+            processing_class=processing_class,
+            data_collator=QuestionAnsweringCollator(processing_class.pad_token_id),
             compute_metrics=self._score,
             preprocess_logits_for_metrics=_span_logits,
             eval_dataset=validation.features if validation else None,
@@ -92,24 +93,22 @@ class QuestionAnsweringTrainer(ReadingTrainer):
         self._resumed_from: str | None = None
         self.add_callback(_StepCallback(self))
 
-    # ------------------------------------------------------------------------------------------------------ training
-
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         """Build Adam with L2 regularisation, or Adadelta, where the arguments ask for it."""
-        if self.optimizer is None and self.args.optimizer is not None:  # type: ignore[has-type]
+        if self.optimizer is None and self.args.optimizer is not None:
             trained = [value for value in (model or self.model).parameters() if value.requires_grad]
             shared = {"lr": self.args.learning_rate, "weight_decay": self.args.weight_decay}
-            optimizer: torch.optim.Optimizer = torch.optim.Adadelta(trained, **shared)
-            if self.args.optimizer == "adam":
+            if self.args.optimizer == "adadelta":
+                self.optimizer = torch.optim.Adadelta(trained, **shared)
+            else:
                 betas = (self.args.adam_beta1, self.args.adam_beta2)
-                optimizer = torch.optim.Adam(trained, betas=betas, eps=self.args.adam_epsilon, **shared)
-            self.optimizer = optimizer
+                self.optimizer = torch.optim.Adam(trained, betas=betas, eps=self.args.adam_epsilon, **shared)
         return super().create_optimizer(model)
 
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
     ) -> torch.optim.lr_scheduler.LRScheduler:
-        """Build the schedule: the logarithm of the step up to the learning rate, where the arguments ask for it."""
+        """Build the schedule: a logarithmic warm-up, where the arguments ask for it."""
         steps = self.args.log_warmup_steps
         if self.lr_scheduler is None and steps:  # type: ignore[has-type]
             self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
@@ -118,7 +117,7 @@ class QuestionAnsweringTrainer(ReadingTrainer):
         return super().create_scheduler(num_training_steps, optimizer)
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        """As `Trainer.train`; afterwards the model has the averages of its weights, if they were kept."""
+        """Train; afterwards the model has the averages of its weights, if they are kept."""
         output = super().train(*args, **kwargs)
         if self._averages is not None:
             if not (self.args.load_best_model_at_end and self.state.best_model_checkpoint):
@@ -127,7 +126,7 @@ class QuestionAnsweringTrainer(ReadingTrainer):
         return output
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """As `Trainer.training_step`; remembers the loss of the batch over all processes, if batches are replayed."""
+        """Run a training step; if batches are replayed, record the mean loss over all processes."""
         loss = super().training_step(*args, **kwargs)
         if self._replay is not None:
             losses = self.accelerator.gather(loss.detach().float().reshape(1))
@@ -142,10 +141,8 @@ class QuestionAnsweringTrainer(ReadingTrainer):
         self._replay = HardBatchReplaySampler(batch, list(rows["length"]), self.data_seed, self.args.replay_batches)
         return self._replay
 
-    # --------------------------------------------------------------------------------------------------- checkpoints
-
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """As `Trainer.save_model`, with the averages; in a checkpoint, the weights to go on from stand beside them."""
+        """Save the averages of the weights; a checkpoint also holds the weights themselves, and the losses."""
         if self._averages is None:
             super().save_model(output_dir, _internal_call)
         else:
@@ -160,50 +157,37 @@ class QuestionAnsweringTrainer(ReadingTrainer):
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         self._resumed_from = resume_from_checkpoint
         path = Path(resume_from_checkpoint) / TRAINING_WEIGHTS_FILE
-        if self._averages is None and path.exists():
-            raise ValueError(
-                f"{path.parent} holds averages of the weights; give the --ema_decay that it was trained with"
-            )
+        if path.exists() != (self._averages is not None):
+            written = "with" if path.exists() else "without"
+            raise ValueError(f"{path.parent} was written {written} --ema_decay; resume with the same arguments")
         if self._averages is not None:
-            if not path.exists():
-                raise ValueError(f"{path} is missing: the checkpoint was written without --ema_decay; leave that out")
             self._averages.resume(load_file(path, device=str(self.args.device)))
 
     def _begin_epoch(self) -> None:
-        """Forget the losses of the last epoch; or take up those of the checkpoint that this epoch goes on from."""
+        """Reset the losses of the epoch, or load those of the checkpoint if training resumes inside it."""
         if self._replay is None:
             return
         self._replay.losses = []
         if self.state.global_step % (self._replay.num_batches + self._replay.num_replayed):
             self._replay.losses = read_json(Path(str(self._resumed_from)) / REPLAY_FILE)["losses"]
 
-    # -------------------------------------------------------------------------------------------------------- scores
-
     def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
-        """As `Trainer.evaluation_loop`, with the averages of the weights."""
-        if self._averages is None:
-            return super().evaluation_loop(*args, **kwargs)
-        with self._averages.applied():
+        """Evaluate with the averages of the weights, if they are kept."""
+        with nullcontext() if self._averages is None else self._averages.applied():
             return super().evaluation_loop(*args, **kwargs)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Score the validation questions."""
         self._scored = self.validation
-        metrics: dict[str, float] = super().evaluate(*args, **kwargs)
-        return metrics
+        return dict(super().evaluate(*args, **kwargs))
 
     def predict_questions(self, questions: Questions) -> dict[str, float]:
-        """Answer questions; `nbest` holds the answers.
-
-        Returns:
-            Their scores, the names prefixed `test_`.
-        """
+        """Answer questions, kept in `nbest`, and return their scores, with the prefix `test_`."""
         self._scored = questions
         return dict(self.predict(questions.features, metric_key_prefix="test").metrics or {})
 
     def _score(self, prediction: EvalPrediction) -> dict[str, float]:
-        if self._scored is None:
-            raise ValueError("there are no questions to score; give validation=Questions(rows, features)")
+        assert self._scored is not None
         rows, read, features = self._scored
         answers = predict_answers(read, features, *prediction.predictions, max_answer_length=self.max_answer_length)
         self.nbest = better_forms(answers, self.no_answer)
@@ -211,8 +195,6 @@ class QuestionAnsweringTrainer(ReadingTrainer):
 
 
 class _StepCallback(TrainerCallback):
-    """Tells the trainer what its own hooks do not."""
-
     def __init__(self, trainer: QuestionAnsweringTrainer) -> None:
         self.trainer = trainer
 
@@ -228,20 +210,40 @@ def _span_logits(logits: tuple[Tensor, ...], labels: Any) -> tuple[Tensor, Tenso
     return logits[0].float(), logits[1].float()
 
 
-def simple_forms(rows: Dataset) -> Dataset:
-    """All rows, and the simpler forms of their questions with ids that tell them apart."""
-    every = simplify_questions(rows)
-    ids = [row_id if place < len(rows) else row_id + SIMPLE_ENDING for place, row_id in enumerate(every["id"])]
-    return every.remove_columns("id").add_column("id", ids)
+def encode_corpus(
+    rows: Dataset,
+    name: str,
+    *,
+    tokenizer: Any,
+    data_args: QADataArguments,
+    reports: dict[str, str],
+    for_training: bool = False,
+) -> Questions:
+    """Encode a corpus, with the simple forms of its questions if they are to be scored too.
+
+    Args:
+        rows: rows of the corpus.
+        name: name of the corpus, for `reports`.
+        tokenizer: a fast tokenizer.
+        data_args: as `resolve_arguments` returns them.
+        reports: receives the summary of `encode_questions`.
+        for_training: see `encode_questions`.
+    """
+    read = rows
+    if data_args.simplify_questions and not for_training:
+        read = simplify_questions(rows)
+        ids = [row_id if place < len(rows) else row_id + SIMPLE_ENDING for place, row_id in enumerate(read["id"])]
+        read = read.remove_columns("id").add_column("id", ids)
+    sizes: dict[str, Any] = {name: getattr(data_args, name) for name in ("max_question_length", "doc_stride")}
+    sizes["max_length"] = tokenizer.model_max_length
+    features, reports[name] = encode_questions(
+        read, tokenizer, for_training=for_training, no_answer=data_args.no_answer, **sizes
+    )
+    return Questions(rows, read, features)
 
 
 def better_forms(nbest: Mapping[str, NBest], no_answer: bool) -> dict[str, NBest]:
-    """Of a question and its simpler form, keep the one whose best answer is more likely (Jain & Dutta, section 5).
-
-    Args:
-        nbest: by the ids of the forms.
-        no_answer: whether that there is none counts as an answer.
-    """
+    """Keep the form of each question whose best answer, or no answer, is likelier (Jain & Dutta, section 5)."""
     kept: dict[str, NBest] = {}
     for read_id, found in nbest.items():
         row_id = read_id.removesuffix(SIMPLE_ENDING)
@@ -258,28 +260,13 @@ def _best_score(found: NBest, no_answer: bool) -> float:
 def question_answering_scores(
     rows: Dataset, nbest: Mapping[str, NBest], no_answer: bool, no_answer_threshold: float = 0.0
 ) -> dict[str, float]:
-    """The official scores of a corpus.
+    """The official scores of n-best answers, see `squad_scores`: of SQuAD 2.0 if `no_answer`, else of 1.1.
 
-    Args:
-        rows: with the columns `id` and `answers`.
-        nbest: as `predict_answers` returns it.
-        no_answer: score as SQuAD 2.0 does. The `best_` values are those of the best threshold, which is searched on the
-            very questions that are scored.
-        no_answer_threshold: by how much a no-answer score must be higher than the best answer's to be preferred.
+    The threshold, see `answer_texts`, has no effect on the `best_` scores, which are those of the best threshold.
     """
     references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
     if not no_answer:
         return squad_scores(answer_texts(nbest), references, version_2=False)
     scores = squad_scores(answer_texts(nbest, no_answer_threshold), references, version_2=True)
-    searched = squad_scores(
-        answer_texts(nbest), references, version_2=True, no_answer_probabilities=no_answer_margins(nbest)
-    )
+    searched = squad_scores(answer_texts(nbest), references, no_answer_probabilities=no_answer_margins(nbest))
     return scores | {name: value for name, value in searched.items() if name.startswith("best_")}
-
-
-def no_answer_margins(nbest: Mapping[str, NBest]) -> dict[str, float]:
-    """By how much each question's no-answer score is above its best answer's; what thresholds are compared with."""
-    return {
-        row_id: found["no_answer_score"] - found["answers"][0]["score"] if found["answers"] else math.inf
-        for row_id, found in nbest.items()
-    }

@@ -1,4 +1,4 @@
-"""Unanswerable questions made from answerable ones: a question beside another paragraph of its article."""
+"""Unanswerable questions for training: a question paired with another paragraph of the same article."""
 
 from __future__ import annotations
 
@@ -8,83 +8,73 @@ from collections.abc import Sequence
 
 from datasets import Dataset
 
-from .squad import SQUAD_FEATURES, check_squad_columns, normalize_answer
+from ..metrics.squad import normalize_answer
+from .squad import SQUAD_FEATURES
 
 logger = logging.getLogger(__name__)
 
-ID_ENDING = "-unanswerable"
+ID_SUFFIX = "-unanswerable"
 
 
-def pair_unanswerable(rows: Dataset, fraction: float, seed: int) -> Dataset:
-    """Pair questions with other paragraphs of their articles, in which none of their answers stands.
+def pair_unanswerable(rows: Dataset, unanswerable_fraction: float, seed: int) -> Dataset:
+    """Pair questions with paragraphs of their article that contain none of their answers.
 
-    What says that a paragraph does not answer a question is its text: as the scores normalise answers, it must not hold
-    any of the question's answers. A paragraph that answers in other words is not noticed.
+    Texts are compared as the metric normalizes them. A paragraph that gives the answer in other words is not detected.
 
     Args:
-        rows: questions with the columns of SQuAD; articles are told apart by ``title``.
-        fraction: how many to make, as a share of the answerable questions of ``rows``; above 0, at most 1.
-        seed: decides which questions and paragraphs are taken; the same seed gives the same rows.
+        rows: questions with the columns of SQuAD; an article is identified by ``title``.
+        unanswerable_fraction: number of questions to pair, as a fraction of the answerable ones, in (0, 1].
+        seed: seed of the choice of questions and paragraphs.
 
     Returns:
-        The rows that were made, and they alone, in the order of the questions in ``rows``: ``context`` is the other
-        paragraph, ``answers`` is empty, and ``-unanswerable`` is added to ``id``. A question whose id stands several
-        times is paired once, and one that was paired before is left out. Where too few can be made, a warning says
-        how many are missing.
+        The new rows only, in the order of their questions: ``context`` is the other paragraph, ``answers`` is empty and
+        ``id`` ends in ``-unanswerable``. Fewer, with a warning, if too few questions can be paired.
 
     Raises:
-        ValueError: ``fraction`` is out of its range, or columns are missing.
+        ValueError: the fraction is out of range.
     """
-    if not 0 < fraction <= 1:
-        raise ValueError(f"fraction is {fraction}; it must be above 0 and at most 1, a share of the questions")
-    check_squad_columns(rows, "rows")
+    if not 0 < unanswerable_fraction <= 1:
+        raise ValueError(f"unanswerable_fraction is {unanswerable_fraction}; it must be above 0 and at most 1")
     generator = random.Random(seed)
     ids, titles, contexts = rows["id"][:], rows["title"][:], rows["context"][:]
     answers = [one["text"] for one in rows["answers"]]
-    paragraphs = _paragraphs(titles, contexts)
-    wanted = round(fraction * sum(map(bool, answers)))
-    taken = set(ids)
+    normalized = {context: normalize_answer(context) for context in dict.fromkeys(contexts)}
+    articles: dict[str, dict[str, str]] = {}
+    for title, context in zip(titles, contexts, strict=True):
+        articles.setdefault(title, {})[context] = normalized[context]
     questions = [number for number, texts in enumerate(answers) if texts]
+    wanted = round(unanswerable_fraction * len(questions))
     generator.shuffle(questions)
-    chosen: dict[int, str] = {}
+    used_ids = set(ids)
+    paired: dict[int, str] = {}
     for number in questions:
-        new_id = ids[number] + ID_ENDING
-        if len(chosen) == wanted or new_id in taken:
+        new_id = ids[number] + ID_SUFFIX
+        if len(paired) == wanted or new_id in used_ids:
             continue
-        context = _other_paragraph(paragraphs[titles[number]], contexts[number], answers[number], generator)
+        paragraphs = list(articles[titles[number]].items())
+        context = _other_paragraph(paragraphs, contexts[number], answers[number], generator)
         if context is not None:
-            taken.add(new_id)
-            chosen[number] = context
-    if len(chosen) < wanted:
+            used_ids.add(new_id)
+            paired[number] = context
+    if len(paired) < wanted:
         logger.warning(
-            "%d of %d unanswerable questions could not be made: no other paragraph of the same article is without the "
-            "answers, or the question is paired already",
-            wanted - len(chosen),
+            "%d of %d unanswerable questions cannot be made: all paragraphs contain an answer, or they exist already",
+            wanted - len(paired),
             wanted,
         )
-    numbers = sorted(chosen)
-    made = {
-        "id": [ids[number] + ID_ENDING for number in numbers],
-        "title": [titles[number] for number in numbers],
-        "context": [chosen[number] for number in numbers],
-        "question": rows.select(numbers)["question"][:],
-        "answers": [{"text": [], "answer_start": []} for _ in numbers],
-    }
-    return Dataset.from_dict(made, features=SQUAD_FEATURES)
-
-
-def _paragraphs(titles: Sequence[str], contexts: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
-    """Collect the paragraphs of each article, each once, as it is and normalised."""
-    articles: dict[str, dict[str, None]] = {}
-    for title, context in zip(titles, contexts, strict=True):
-        articles.setdefault(title, {})[context] = None
-    return {title: [(text, normalize_answer(text)) for text in article] for title, article in articles.items()}
+    no_answers: dict[str, list[str]] = {"text": [], "answer_start": []}
+    originals = rows.select_columns(list(SQUAD_FEATURES))
+    new = [
+        {**originals[number], "id": ids[number] + ID_SUFFIX, "context": paired[number], "answers": no_answers}
+        for number in sorted(paired)
+    ]
+    return Dataset.from_dict({name: [row[name] for row in new] for name in SQUAD_FEATURES}, features=SQUAD_FEATURES)
 
 
 def _other_paragraph(
     paragraphs: Sequence[tuple[str, str]], own: str, answers: Sequence[str], generator: random.Random
 ) -> str | None:
-    """Look for a paragraph without the answers, from a random one on; None if there is none."""
+    """Return the first suitable (context, normalized context) from a random one on, or None."""
     normalized = {normalize_answer(answer) for answer in answers}
     first = generator.randrange(len(paragraphs))
     for context, text in (*paragraphs[first:], *paragraphs[:first]):

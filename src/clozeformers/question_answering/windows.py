@@ -1,4 +1,4 @@
-"""A question and its context as a model's input, in windows where the context is long.
+"""Tokenize questions with their contexts, and split long contexts into windows.
 
 Needs only a fast tokenizer, so that it can travel beside a checkpoint.
 """
@@ -14,19 +14,17 @@ from numpy.typing import NDArray
 
 NO_SPAN = -1
 _QUESTION, _CONTEXT, _SPECIAL = 0, 1, -1
-# U+3000 is the last white space of Unicode; every character above shares the entry behind it.
-_IS_SPACE = np.array([chr(code).isspace() for code in range(0x3002)])
 
 Integers = NDArray[np.integer[Any]]
 
 
 class WindowSizes(NamedTuple):
-    """Lengths in the tokenizer's words or pieces.
+    """Lengths in tokens.
 
     Attributes:
-        max_length: most in an input, special tokens included.
-        max_question_length: most of a question; of a longer one, the first are read.
-        doc_stride: how many the windows of a long context share with their neighbours.
+        max_length: maximum length of an input, special tokens included.
+        max_question_length: maximum length of a question; a longer one is truncated.
+        doc_stride: overlap of neighbouring windows of a context.
     """
 
     max_length: int
@@ -35,92 +33,76 @@ class WindowSizes(NamedTuple):
 
 
 def check_window_sizes(sizes: WindowSizes, tokenizer: Any, names: Sequence[str] = WindowSizes._fields) -> None:
-    """Check that even beside the longest question the windows move on.
+    """Check that each window has more room for the context than the overlap, even beside the longest question.
 
     Args:
         sizes: the lengths.
-        tokenizer: which knows how many special tokens an input has.
-        names: what the caller calls the three lengths, for the error.
+        tokenizer: gives the number of special tokens of an input.
+        names: the caller's names of the three lengths, for the error.
 
     Raises:
-        TypeError: if one is no whole number.
-        ValueError: if one is out of the range that the others leave it, which the message gives.
+        TypeError, ValueError: a length is not an int, or outside the range that the others allow.
     """
+    special = tokenizer.num_special_tokens_to_add(pair=True)
+    given = "".join(f"{name}={value}, " for name, value in zip(names, sizes, strict=True))
     for name, value in zip(names, sizes, strict=True):
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f"{name} is {value!r}; it must be a whole number")
-    special = tokenizer.num_special_tokens_to_add(pair=True)
     room = sizes.max_length - special
-    limits = ((special + 2, None), (1, room - 1), (0, room - sizes.max_question_length - 1))
-    for name, value, (least, most) in zip(names, sizes, limits, strict=True):
+    ranges = ((special + 2, None), (1, room - 1), (0, room - sizes.max_question_length - 1))
+    for name, value, (least, most) in zip(names, sizes, ranges, strict=True):
         if value < least or (most is not None and value > most):
             bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-            given = "".join(f"{name}={value}, " for name, value in zip(names, sizes, strict=True))
             raise ValueError(f"{name} is {value}; it must be {bounds} (with {given}{special} special tokens)")
 
 
 @dataclass(frozen=True)
-class TokenisedQuestion:
-    """A question and its whole context; every array has one entry a token, L in all.
+class TokenizedQuestion:
+    """A question and its whole context; every array has one entry per token, L in all.
 
     Attributes:
-        inputs: what a model takes: `input_ids` ``[L]`` and, where the tokenizer gives them, `token_type_ids` ``[L]``
-            and `char_ids` ``[L, W]``.
-        spans: ``[L, 2]``, start and end in the context's characters, white space at the token's edges left out;
-            `NO_SPAN` outside of the context and for tokens of white space alone.
+        inputs: `input_ids` ``[L]`` and, if the tokenizer gives them, `token_type_ids` ``[L]`` and `char_ids`
+            ``[L, W]``.
+        spans: ``[L, 2]``, start and end in the context's characters, without white space at the edges of a token;
+            `NO_SPAN` outside of the context and for tokens that are only white space.
         context: the positions of the context's tokens.
-        cls_position: the position of the no-answer slot.
-        is_cut: whether the question was longer than its limit.
+        cls_position: the position that stands for no answer: that of `[CLS]`, else of the token that begins a sequence,
+            else 0, as is usual for such models.
+        is_truncated: whether the question was longer than its maximum.
     """
 
     inputs: dict[str, Integers]
     spans: Integers
     context: range
     cls_position: int
-    is_cut: bool
+    is_truncated: bool
 
     def windows(self, max_length: int, stride: int) -> Iterator[Integers]:
-        """Yield the positions that each window keeps: the question, the special tokens and a part of the context.
+        """Yield the positions of each window: the question, the special tokens and a part of the context.
 
-        Raises:
-            ValueError: if beside the question there is no more room than `stride`.
+        `check_window_sizes` checks `max_length`, the maximum number of positions, and `stride`, the overlap.
         """
         start, stop = self.context.start, self.context.stop
         before, after = np.arange(start), np.arange(stop, len(self.spans))
         room = max_length - len(before) - len(after)
-        if len(self.context) > room and room <= stride:
-            raise ValueError(
-                f"{max_length} words or pieces leave {room} to the context; windows that share {stride} need more: "
-                "raise the maximum length or lower the stride (--max_length and --doc_stride of the training script)"
-            )
         while stop - start > room:
             yield np.concatenate([before, np.arange(start, start + room), after])
             start += room - stride
         yield np.concatenate([before, np.arange(start, stop), after])
 
-    def tokens_of(self, start: int, end: int) -> tuple[int, int] | None:
-        """Find the first and the last token that hold a part of a span of the context's characters.
-
-        Returns:
-            Their positions; None if no token does.
-        """
-        held = np.flatnonzero((self.spans[:, 0] < end) & (self.spans[:, 1] > start))
-        return (int(held[0]), int(held[-1])) if len(held) else None
+    def find_tokens(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return the positions of the first and last token that overlap a character span, or None."""
+        found = np.flatnonzero((self.spans[:, 0] < end) & (self.spans[:, 1] > start))
+        return (int(found[0]), int(found[-1])) if len(found) else None
 
 
-def tokenise_questions(
+def tokenize_questions(
     tokenizer: Any, questions: Sequence[str], contexts: Sequence[str], max_question_length: int
-) -> list[TokenisedQuestion]:
-    """Tokenise questions with their contexts, each whole.
+) -> list[TokenizedQuestion]:
+    """Tokenize questions, truncated to `max_question_length` tokens, with their whole contexts.
 
-    The question comes first, but for tokenizers that pad on the left (such as XLNet's) the context does, as their
-    models are trained. White space before a question is left out.
-
-    Args:
-        tokenizer: a fast tokenizer.
-        questions: the questions.
-        contexts: as many contexts.
-        max_question_length: most tokens of a question.
+    The question comes first, except for tokenizers that pad on the left, such as XLNet's, whose models are trained with
+    the context first. White space before a question is dropped. The tokenizer must be a fast one.
     """
     question_first = tokenizer.padding_side == "right"
     questions = [question.lstrip() for question in questions]
@@ -133,48 +115,30 @@ def tokenise_questions(
         verbose=False,
     )
     roles = np.array([_QUESTION, _CONTEXT, _SPECIAL] if question_first else [_CONTEXT, _QUESTION, _SPECIAL])
-    tokenised = []
+    tokenized = []
     for number, context in enumerate(contexts):
         role = roles[[-1 if sequence is None else sequence for sequence in encoded.sequence_ids(number)]]
         kept = np.flatnonzero((role != _QUESTION) | ((role == _QUESTION).cumsum() <= max_question_length))
-        is_cut = len(kept) < len(role)
+        is_truncated = len(kept) < len(role)
         role = role[kept]
-        inputs = {
-            name: np.asarray(encoded[name][number])[kept]
-            for name in ("input_ids", "token_type_ids", "char_ids")
-            if name in encoded
-        }
-        spans = np.full((len(role), 2), NO_SPAN, dtype=np.int32)
+        names = [name for name in ("input_ids", "token_type_ids", "char_ids") if name in encoded]
+        inputs = {name: np.asarray(encoded[name][number])[kept] for name in names}
         in_context = np.flatnonzero(role == _CONTEXT)
-        if len(in_context):
-            offsets = np.asarray(encoded["offset_mapping"][number])[kept][in_context]
-            spans[in_context] = _without_white_space(context, offsets)
-            place = range(int(in_context[0]), int(in_context[-1]) + 1)
-        else:
-            place = range(len(role), len(role))
-        cls_position = _no_answer_position(tokenizer, inputs["input_ids"], role == _SPECIAL)
-        tokenised.append(TokenisedQuestion(inputs, spans, place, cls_position, is_cut))
-    return tokenised
+        offsets = encoded["offset_mapping"][number]
+        spans = np.full((len(role), 2), NO_SPAN, dtype=np.int32)
+        for position in in_context:
+            spans[position] = strip_span(context, *offsets[kept[position]]) or NO_SPAN
+        place = range(in_context[0], in_context[-1] + 1) if len(in_context) else range(len(role), len(role))
+        markers = (tokenizer.cls_token_id, tokenizer.bos_token_id)
+        found = (np.flatnonzero((role == _SPECIAL) & (inputs["input_ids"] == marker)) for marker in markers)
+        cls_position = next((int(positions[0]) for positions in found if len(positions)), 0)
+        tokenized.append(TokenizedQuestion(inputs, spans, place, cls_position, is_truncated))
+    return tokenized
 
 
-def _without_white_space(context: str, offsets: Integers) -> Integers:
-    """Shrink character spans ``[N, 2]`` to what is not white space at their edges; `NO_SPAN` where nothing is left."""
-    codes = np.frombuffer(context.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    solid = ~_IS_SPACE[np.minimum(codes, len(_IS_SPACE) - 1)]
-    places, length = np.arange(len(codes)), len(codes)
-    following = np.append(np.minimum.accumulate(np.where(solid, places, length)[::-1])[::-1], length)
-    preceding = np.insert(np.maximum.accumulate(np.where(solid, places + 1, 0)), 0, 0)
-    spans = np.stack([following[offsets[:, 0]], preceding[offsets[:, 1]]], axis=1)
-    spans[spans[:, 0] >= spans[:, 1]] = NO_SPAN
-    return spans
-
-
-def _no_answer_position(tokenizer: Any, input_ids: Integers, is_special: NDArray[np.bool_]) -> int:
-    """Where `[CLS]` stands, or else the token of the sequence's beginning, or else 0, as is usual for such models."""
-    for token_id in (tokenizer.cls_token_id, tokenizer.bos_token_id):
-        if token_id is not None:
-            # Text may spell a special token too, which then is none.
-            found = np.flatnonzero(is_special & (input_ids == token_id))
-            if len(found):
-                return int(found[0])
-    return 0
+def strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Shrink a character span by the white space at its edges; None if nothing is left."""
+    span = text[start:end]
+    start += len(span) - len(span.lstrip())
+    end -= len(span) - len(span.rstrip())
+    return (start, end) if start < end else None

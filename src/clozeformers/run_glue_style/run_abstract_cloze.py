@@ -1,30 +1,68 @@
-"""Fine-tune an abstract cloze model, score it on any number of files, and write its results and model card.
+"""Fine-tune an abstract cloze model, score it on ReCAM files, and write its results and model card.
 
-    python run_glue_style/run_abstract_cloze.py configs/abstract_cloze/albert-xxlarge-wn-duma.yaml \
-        --train_file Task_1_train.jsonl --validation_file Task_1_dev.jsonl --test_file Task_1_dev.jsonl \
-        --output_dir runs/wn-duma
+    python run_glue_style/run_abstract_cloze.py albert-xxlarge-wn-duma --train_file Task_1_train.jsonl \
+        --validation_file Task_1_dev.jsonl --test_file Task_1_dev.jsonl --num_seeds 5 --output_dir runs/wn-duma
 
-The first argument may be a recipe; what stands after it overrides it. `--num_seeds 5` trains five models and lets them
-vote; `--resume_from_checkpoint true` goes on with what an interrupted command left. Runs unchanged under
-`accelerate launch` and `torchrun`.
+The first argument may be a recipe, a file or a name; the arguments that follow override it. With several seeds, their
+models vote. `--resume_from_checkpoint true` continues an interrupted command. Runs unchanged under `accelerate launch`
+and `torchrun`.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import lru_cache, partial
+from typing import Any
 
-from clozeformers.abstract_cloze.arguments import ClozeDataArguments, ClozeModelArguments, ClozeTrainingArguments
-from clozeformers.abstract_cloze.runs import run_abstract_cloze
+from transformers import AutoTokenizer
+
+from clozeformers.abstract_cloze.arguments import (
+    ClozeDataArguments,
+    ClozeModelArguments,
+    ClozeTrainingArguments,
+    resolve_arguments,
+)
+from clozeformers.abstract_cloze.card import CARD
+from clozeformers.abstract_cloze.loading import articles, encode_corpora, load_corpora, load_model
+from clozeformers.abstract_cloze.trainer import AbstractClozeTrainer, best_options, vote_of_runs
+from clozeformers.training.experiment import Experiment
 from clozeformers.training.recipe import parse_recipe
+from clozeformers.training.sampling import sort_by_length
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the command line and run it."""
+def main(arguments: list[str]) -> dict[str, Any]:
+    """Run a command line, print the scores, and return the record that `results.json` holds."""
     classes = (ClozeModelArguments, ClozeDataArguments, ClozeTrainingArguments)
-    model_args, data_args, training_args = parse_recipe(classes, arguments)
-    table = run_abstract_cloze(model_args, data_args, training_args, arguments)
-    if training_args.process_index == 0:
-        print(table)
+    model_args, data_args, args = parse_recipe("abstract_cloze", classes, arguments)
+    model_args, data_args = resolve_arguments(model_args, data_args)
+    corpora = load_corpora(data_args, args.seed)
+    experiment = Experiment(
+        CARD,
+        "run_abstract_cloze.py",
+        arguments=(model_args, data_args, args),
+        corpora=corpora,
+        command=arguments,
+        groups=articles(corpora.train),
+    )
+    tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path, revision=model_args.revision)
+    encode = lru_cache(maxsize=1)(partial(encode_corpora, tokenizer=tokenizer, data_args=data_args))
+    for run in experiment.runs():
+        model = load_model(model_args, data_args, tokenizer)
+        features, run.features = encode(run.corpora)  # once for all seeds
+        trainer = AbstractClozeTrainer(
+            model,
+            run.args,
+            processing_class=tokenizer,
+            train_dataset=features.get("train"),
+            eval_dataset=sort_by_length(features["validation"]) if "validation" in features else None,
+        )
+        run.fit(trainer)
+        for name, rows in run.corpora.test.items():
+            probabilities, metrics = trainer.predict_options(rows, features[name])
+            run.record(trainer, name, metrics)
+            run.write(trainer, "predictions", name, best_options(probabilities))
+            run.write(trainer, "probabilities", name, probabilities)
+    return experiment.publish(ensemble=vote_of_runs(experiment))
 
 
 if __name__ == "__main__":

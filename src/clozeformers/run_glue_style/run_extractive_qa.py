@@ -1,30 +1,72 @@
 """Train or fine-tune a question answering model, score it on SQuAD files, and write its results and model card.
 
-    python run_glue_style/run_extractive_qa.py configs/question_answering/bidaf-gru.yaml \
-        --train_file train-v1.1.json --validation_file dev-v1.1.json --test_file dev-v1.1.json \
-        --word_vectors glove.6B.100d.txt --output_dir runs/bidaf-gru
+    python run_glue_style/run_extractive_qa.py bidaf-gru --train_file train-v1.1.json --validation_file dev-v1.1.json \
+        --test_file dev-v1.1.json --word_vectors glove.6B.100d.txt --output_dir runs/bidaf-gru
 
-The first argument may be a recipe; what stands after it overrides it. `--resume_from_checkpoint true` goes on with what
-an interrupted command left. Runs unchanged under `accelerate launch` and `torchrun`.
+The first argument may be a recipe, a file or a name; the arguments that follow override it. `--num_seeds 5` repeats
+with other seeds; `--resume_from_checkpoint true` continues an interrupted command. Runs unchanged under
+`accelerate launch` and `torchrun`.
 """
 
 from __future__ import annotations
 
-import json
 import sys
+from functools import partial
+from typing import Any
 
-from clozeformers.question_answering.arguments import QADataArguments, QAModelArguments, QATrainingArguments
-from clozeformers.question_answering.runs import run_extractive_qa
+from clozeformers.question_answering.answers import answer_texts
+from clozeformers.question_answering.arguments import (
+    QADataArguments,
+    QAModelArguments,
+    QATrainingArguments,
+    resolve_arguments,
+)
+from clozeformers.question_answering.card import CARD
+from clozeformers.question_answering.loading import article_titles, augment, load_corpora, load_model
+from clozeformers.question_answering.trainer import QuestionAnsweringTrainer, encode_corpus
+from clozeformers.training.experiment import Experiment
 from clozeformers.training.recipe import parse_recipe
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the command line and run it."""
+def main(arguments: list[str]) -> dict[str, Any]:
+    """Run a command line, print the scores, and return the record that `results.json` holds."""
     classes = (QAModelArguments, QADataArguments, QATrainingArguments)
-    model_args, data_args, training_args = parse_recipe(classes, arguments)
-    scores = run_extractive_qa(model_args, data_args, training_args, arguments)
-    if training_args.process_index == 0:
-        print(json.dumps(scores, indent=2))
+    model_args, data_args, args = parse_recipe("question_answering", classes, arguments)
+    data_args = resolve_arguments(model_args, data_args)
+    corpora = load_corpora(data_args, args.seed)
+    experiment = Experiment(
+        CARD,
+        "run_extractive_qa.py",
+        arguments=(model_args, data_args, args),
+        corpora=corpora,
+        command=arguments,
+        groups=article_titles(corpora.train),
+    )
+    for run in experiment.runs():
+        augmented = augment(run.corpora, data_args, args.seed)
+        model, tokenizer = load_model(model_args, data_args, augmented)
+        encode = partial(encode_corpus, tokenizer=tokenizer, data_args=data_args, reports=run.features)
+        train, validation = augmented.train, augmented.validation
+        trainer = QuestionAnsweringTrainer(
+            model,
+            run.args,
+            processing_class=tokenizer,
+            max_answer_length=model.config.max_answer_length,
+            no_answer=data_args.no_answer,
+            train_dataset=None if train is None else encode(train, "train", for_training=True).features,
+            validation=None if validation is None else encode(validation, "validation"),
+        )
+        evaluated = run.fit(trainer)
+        if data_args.no_answer:
+            trainer.no_answer_threshold = evaluated.get("eval_best_f1_thresh", 0.0)
+            run.measured["no_answer_threshold"] = trainer.no_answer_threshold
+        for name, rows in augmented.test.items():
+            metrics = trainer.predict_questions(encode(rows, name))
+            run.record(trainer, name, metrics)
+            threshold = trainer.no_answer_threshold if data_args.no_answer else None
+            run.write(trainer, "predictions", name, answer_texts(trainer.nbest, threshold))
+            run.write(trainer, "nbest_predictions", name, trainer.nbest)
+    return experiment.publish()
 
 
 if __name__ == "__main__":

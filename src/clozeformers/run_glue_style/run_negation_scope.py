@@ -1,34 +1,73 @@
 """Fine-tune a negation scope model, score it on any number of corpora, and write its results and model card.
 
-    python run_glue_style/run_negation_scope.py configs/negation_scope/oa-ca-augment.yaml \
-        --train_file SEM-2012-SharedTask-CD-SCO-training-09032012.txt --validation_fraction 0.1 \
-        --test_file SEM-2012-SharedTask-CD-SCO-dev-09032012.txt --output_dir runs/oa-ca
+    python run_glue_style/run_negation_scope.py oa-ca-augment --train_file SEM-2012-...-training-09032012.txt \
+        --validation_fraction 0.1 --test_file SEM-2012-...-dev-09032012.txt --output_dir runs/oa-ca
 
-The first argument may be a recipe; what stands after it overrides it. `--num_folds 10` cross-validates,
-`--num_seeds 10` repeats with other seeds; `--resume_from_checkpoint true` goes on with what an interrupted command
-left. Runs unchanged under `accelerate launch` and `torchrun`.
+The first argument may be a recipe, a file or a name; the arguments that follow override it. `--num_folds 10`
+cross-validates, `--num_seeds 10` repeats with other seeds; `--resume_from_checkpoint true` continues an interrupted
+command. Runs unchanged under `accelerate launch` and `torchrun`.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import partial
+from typing import Any
 
 from clozeformers.negation_scope.arguments import (
     NegationDataArguments,
     NegationModelArguments,
     NegationTrainingArguments,
+    resolve_arguments,
 )
-from clozeformers.negation_scope.runs import run_negation_scope
+from clozeformers.negation_scope.card import CARD
+from clozeformers.negation_scope.encoding import encode_dataset
+from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids
+from clozeformers.negation_scope.trainer import NegationScopeTrainer, write_predictions
+from clozeformers.training.experiment import Experiment
 from clozeformers.training.recipe import parse_recipe
+from clozeformers.training.sampling import sort_by_length
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the command line and run it."""
+def main(arguments: list[str]) -> dict[str, Any]:
+    """Run a command line, print the scores, and return the record that `results.json` holds."""
     classes = (NegationModelArguments, NegationDataArguments, NegationTrainingArguments)
-    model_args, data_args, training_args = parse_recipe(classes, arguments)
-    table = run_negation_scope(model_args, data_args, training_args, arguments)
-    if training_args.process_index == 0:
-        print(table)
+    model_args, data_args, args = parse_recipe("negation_scope", classes, arguments)
+    model_args, data_args = resolve_arguments(model_args, data_args)
+    corpora = load_corpora(data_args, args.seed)
+    experiment = Experiment(
+        CARD,
+        "run_negation_scope.py",
+        arguments=(model_args, data_args, args),
+        corpora=corpora,
+        command=arguments,
+        groups=sentence_ids(corpora.train),
+    )
+    for run in experiment.runs():
+        model, tokenizer = load_model(model_args, data_args)
+        encode = partial(
+            encode_dataset,
+            tokenizer=tokenizer,
+            max_length=tokenizer.model_max_length,
+            cue_token=model.config.cue_token,
+            max_cue_length=model.config.max_cue_length,
+        )
+        train, validation = run.corpora.train, run.corpora.validation
+        trainer = NegationScopeTrainer(
+            model,
+            run.args,
+            processing_class=tokenizer,
+            train_dataset=None if train is None else sort_by_length(encode(train)),
+            eval_dataset=None if validation is None else sort_by_length(encode(validation)),
+        )
+        run.fit(trainer)
+        for name, rows in run.corpora.test.items():
+            scopes, metrics = trainer.predict_scopes(sort_by_length(encode(rows, overlapping=True)))
+            run.record(trainer, name, metrics)
+            if trainer.is_world_process_zero():
+                predictions = [scopes[number] for number in range(len(rows))]
+                write_predictions(rows, predictions, corpora.files.get(name), run.path("predictions", name, ".jsonl"))
+    return experiment.publish()
 
 
 if __name__ == "__main__":

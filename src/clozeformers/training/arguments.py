@@ -1,38 +1,73 @@
-"""Training arguments that all scripts share."""
+"""Arguments that the training scripts of all tasks share."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
 
-from transformers import TrainingArguments
+from transformers import AutoConfig, TrainingArguments
+
+Arguments = TypeVar("Arguments")
+
+UNLIMITED = 10**6  # tokenizers without a limit have a model_max_length far above it
+
+
+@dataclass
+class DataArguments:
+    """Data sets of a command; a task's own class adds how they are read."""
+
+    dataset_name: str | None = field(default=None, metadata={"help": "A dataset on the Hub with the task's columns."})
+    dataset_config_name: str | None = field(default=None, metadata={"help": "Its configuration."})
+    train_file: list[str] | None = field(default=None, metadata={"help": "Files to train on."})
+    validation_file: str | None = field(default=None, metadata={"help": "File to choose the best model on."})
+    validation_fraction: float | None = field(
+        default=None, metadata={"help": "Without a validation file: fraction of the training data held out for it."}
+    )
+    test_file: list[str] | None = field(default=None, metadata={"help": "Files to score the trained model on."})
+    max_train_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
+    max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
+    max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
+
+    @property
+    def trains(self) -> bool:
+        """Whether there is something to train on."""
+        return bool(self.train_file) or self.dataset_name is not None
 
 
 @dataclass
 class ScriptTrainingArguments(TrainingArguments):
-    """`TrainingArguments`, with early stopping by the task's own measure and batches of like lengths.
+    """`TrainingArguments` with repeats over seeds and folds, early stopping, and batches of similar length.
 
     Attributes:
-        best_measure: what early stopping goes by where no other measure is named.
-        always_recorded: fields that a run's record holds even where they have this class's defaults.
+        best_measure: measure of the task that early stopping compares, unless `metric_for_best_model` names another.
+        always_recorded: fields that are recorded even where they have this class's defaults.
     """
 
     best_measure: ClassVar[str] = "f1"
     always_recorded: ClassVar[frozenset[str]] = frozenset()
 
+    num_seeds: int = field(default=1, metadata={"help": "Repeat the training with the seeds seed, seed + 1, ..."})
+    num_folds: int | None = field(default=None, metadata={"help": "Cross-validation over the training data."})
+    folds: list[int] | None = field(default=None, metadata={"help": "Run these folds only, counted from 1."})
+    head_learning_rate: float | None = field(
+        default=None, metadata={"help": "Learning rate of all parameters outside the encoder; None: learning_rate."}
+    )
     early_stopping_patience: int | None = field(
-        default=None, metadata={"help": "Stop after so many evaluations without a better validation score."}
+        default=None, metadata={"help": "Stop after this many evaluations without a better validation score."}
     )
     card_dir: str | None = field(
-        default=None, metadata={"help": "Write the run's results and model card here as well, named by --run_name."}
+        default=None, metadata={"help": "Write results and model card here as well, named by --run_name."}
     )
-    remove_unused_columns: bool = field(default=False, metadata={"help": "Keep it: scores read the other columns."})
+    remove_unused_columns: bool = field(default=False, metadata={"help": "Keep false: scores read the other columns."})
     train_sampling_strategy: Literal["group_by_length", "random", "sequential"] = field(
         default="group_by_length", metadata={"help": "How batches are formed."}
     )
 
     def __post_init__(self) -> None:
-        """Early stopping goes by the best measure; and no memory is pinned where no accelerator copies it."""
+        """Choose the best model by the task's measure if training stops early; pin memory only for an accelerator."""
         if self.early_stopping_patience is not None:
             self.metric_for_best_model = self.metric_for_best_model or self.best_measure  # type: ignore[has-type]
             self.load_best_model_at_end = True
@@ -40,3 +75,66 @@ class ScriptTrainingArguments(TrainingArguments):
         if self.remove_unused_columns:
             raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
         self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"
+
+    @property
+    def resumes(self) -> bool:
+        """Whether the command continues what an interrupted one has left: `--resume_from_checkpoint true`."""
+        return str(self.resume_from_checkpoint).lower() == "true"
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The checkpoint that `--resume_from_checkpoint` names, if it names one."""
+        given = self.resume_from_checkpoint
+        return None if given is None or str(given).lower() in ("true", "false") else str(given)
+
+
+def check_model_folder(name: str) -> None:
+    """Raise a ValueError if a model's name can only be a folder's, and there is no such folder."""
+    if (Path(name).is_absolute() or name.startswith(".")) and not Path(name).is_dir():
+        raise ValueError(f"--model_name_or_path: there is no folder {name}; give a saved model's, or a name on the Hub")
+
+
+def load_head_config(name: str, revision: str, config_class: type, trains: bool, kind: str) -> Any | None:
+    """Load the config of a model with a trained head; None for an encoder without one.
+
+    Args:
+        name: of the model, on the Hub or a folder.
+        revision: on the Hub.
+        config_class: base class of the configs of models with the head.
+        trains: whether the command trains; if not, the model must have its head.
+        kind: of the model with a head, for the error.
+
+    Raises:
+        ValueError: there is no such folder, or neither head nor training.
+    """
+    check_model_folder(name)
+    config = AutoConfig.from_pretrained(name, revision=revision)
+    if isinstance(config, config_class):
+        return config
+    if not trains:
+        raise ValueError(f"{name} is an encoder without a trained head: give --train_file, or {kind} model")
+    return None
+
+
+def resolve_model_arguments(
+    arguments: Arguments, values: Mapping[str, Any], model: str | None, overridable: Collection[str]
+) -> Arguments:
+    """Complete the arguments that were not given.
+
+    Args:
+        arguments: a dataclass, None where nothing was given.
+        values: name of a field -> the value of the model, or the default of a new head.
+        model: name of the model that the values belong to; None for a new head.
+        overridable: fields that may differ from the model's.
+
+    Raises:
+        ValueError: an argument contradicts the model.
+    """
+    resolved = {}
+    for spec in dataclasses.fields(arguments):  # type: ignore[arg-type]
+        if spec.name in values:
+            given, value = getattr(arguments, spec.name), values[spec.name]
+            if model is not None and given not in (None, value) and spec.name not in overridable:
+                raise ValueError(f"--{spec.name} {given}, but {model} was trained with {value}; leave the option out")
+            resolved[spec.name] = value if given is None else given
+    return dataclasses.replace(arguments, **resolved)  # type: ignore[type-var]

@@ -1,127 +1,142 @@
-"""The corpora of a run, from what the command line names."""
+"""The data of a command, from what its arguments name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from datasets import Dataset, load_dataset
+from datasets import Dataset, concatenate_datasets, load_dataset
 
-from ..negation_scope.arguments import NegationDataArguments, NegationTrainingArguments
-from ..negation_scope.corpora.detect import detect_format
-from ..negation_scope.corpora.loading import load_corpus
-from ..negation_scope.corpora.schema import NEGATION_FEATURES, sentence_id
-from .cross_validation import first_rows, hold_out
+from .arguments import DataArguments
+from .splits import folds, hold_out
 
 HELD_OUT = "held-out fold"
-RESERVED_NAMES = (HELD_OUT, "train", "validation")
+_RESERVED_NAMES = (HELD_OUT, "train", "validation")
 
 
-class Corpora(NamedTuple):
-    """Rows to train on, to stop early by (or None), and to score, by name; and the files of the latter."""
+@dataclass(frozen=True, eq=False)
+class Corpora:
+    """Rows to train on, to choose the best model on, and to score.
+
+    Attributes:
+        train: None if nothing is trained.
+        validation: None if there is none.
+        test: test sets by name.
+        files: the file of each test set that was read from one.
+        excluded: number of training rows that the task has left out.
+    """
 
     train: Dataset | None
     validation: Dataset | None
     test: dict[str, Dataset]
-    files: dict[str, Path]
+    files: dict[str, Path] = field(default_factory=dict)
+    excluded: int = 0
+
+    def by_name(self) -> dict[str, Dataset]:
+        """All parts that there are."""
+        parts = {"train": self.train, "validation": self.validation, **self.test}
+        return {name: rows for name, rows in parts.items() if rows is not None}
+
+    def fold(self, number: int, num_folds: int, seed: int, groups: Sequence[str]) -> Corpora:
+        """The data of a fold, counted from 1; `groups` are those of the training rows."""
+        assert self.train is not None
+        split = list(folds(groups, num_folds, seed))[number - 1]
+        train, validation, test = (self.train.select(rows) for rows in split)
+        return replace(self, train=train, validation=validation, test={HELD_OUT: test, **self.test})
 
 
-def load_corpora(data_args: NegationDataArguments, args: NegationTrainingArguments) -> Corpora:
-    """Read every corpus that the arguments name.
+def load_corpora(
+    data_args: DataArguments,
+    seed: int,
+    *,
+    read: Callable[[str], Dataset],
+    from_hub: Callable[[Dataset, str], Dataset],
+    group_of: Callable[[Dataset], Sequence[str]],
+    exclude: Callable[[Dataset], Dataset] | None = None,
+) -> Corpora:
+    """Read all data that the arguments name.
+
+    Args:
+        data_args: of any task.
+        seed: of the validation part, if it is drawn from the training rows.
+        read: reads a file of the task.
+        from_hub: given a split of a dataset on the Hub and its name, returns it with the task's columns, or raises a
+            ValueError.
+        group_of: for each row, the group that must not be split between training and validation.
+        exclude: leaves rows out of the training data.
 
     Raises:
-        ValueError: if there is nothing to train on and nothing to score, if early stopping lacks a validation set or
-            has two, or if a test file is named twice.
+        ValueError: there is nothing to train on and nothing to score, a file is named twice, an argument has no effect
+            or a limit is below 1.
     """
-    train, validation, test = splits_from_hub(data_args, _checked)
-    files = name_test_files(data_args.test_file or [], taken=test)
-    if data_args.train_file is not None:
-        train = _read(data_args.train_file, data_args)
+    _check(data_args)
+    train = validation = None
+    test: dict[str, Dataset] = {}
+    if data_args.dataset_name is not None:
+        splits = {
+            name: from_hub(split, f"{data_args.dataset_name}, split {name}")
+            for name, split in load_dataset(data_args.dataset_name, data_args.dataset_config_name).items()
+        }
+        train, validation = splits.get("train"), splits.get("validation")
+        test = {"test": splits["test"]} if "test" in splits else {}
+    if data_args.train_file:
+        parts = [read(path) for path in data_args.train_file]
+        train = parts[0] if len(parts) == 1 else concatenate_datasets(parts)
     if data_args.validation_file is not None:
-        validation = _read(data_args.validation_file, data_args)
-    if train is None and not test and not files:
-        raise ValueError("nothing to do: give --train_file, --test_file or --dataset_name")
+        validation = read(data_args.validation_file)
+    files = name_test_files(data_args.test_file or [], taken=list(test))
+    test |= {name: read(str(path)) for name, path in files.items()}
+    excluded = 0
     if train is not None:
+        complete = len(train)
+        train = exclude(train) if exclude else train
+        excluded = complete - len(train)
         train = first_rows(train, data_args.max_train_samples)
         if data_args.validation_fraction is not None:
-            if validation is not None or args.num_folds:
-                raise ValueError(
-                    "--validation_fraction goes with neither a validation file nor --num_folds; leave one out"
-                )
-            kept, held_out = hold_out(train["id"], data_args.validation_fraction, args.seed)
+            kept, held_out = hold_out(group_of(train), data_args.validation_fraction, seed)
             train, validation = train.select(kept), train.select(held_out)
     if validation is not None:
         validation = first_rows(validation, data_args.max_eval_samples)
-    elif args.early_stopping_patience is not None and train is not None and not args.num_folds:
-        raise ValueError(
-            "early stopping needs a validation set: give --validation_file, --validation_fraction 0.1 or --num_folds"
-        )
-    test |= {name: _read(str(path), data_args) for name, path in files.items()}
     test = {name: first_rows(rows, data_args.max_predict_samples) for name, rows in test.items()}
-    return Corpora(train, validation, test, files)
+    return Corpora(train, validation, test, files, excluded)
 
 
-def splits_from_hub(
-    data_args: Any, checked: Callable[[Dataset, str], Dataset]
-) -> tuple[Dataset | None, Dataset | None, dict[str, Dataset]]:
-    """Load the dataset that `dataset_name` and `dataset_config_name` name, if one is named.
-
-    Args:
-        data_args: data arguments of any task.
-        checked: given a split and its name for errors, returns it with the task's columns, or raises a ValueError.
-
-    Returns:
-        The splits to train on, to validate with, and to score.
-    """
-    if data_args.dataset_name is None:
-        return None, None, {}
-    splits = {
-        name: checked(split, f"{data_args.dataset_name}, split {name}")
-        for name, split in load_dataset(data_args.dataset_name, data_args.dataset_config_name).items()
-    }
-    return splits.get("train"), splits.get("validation"), {"test": splits["test"]} if "test" in splits else {}
+def _check(data_args: DataArguments) -> None:
+    if not (data_args.trains or data_args.test_file):
+        raise ValueError("nothing to do: give --train_file, --test_file or --dataset_name")
+    if data_args.dataset_config_name is not None and data_args.dataset_name is None:
+        raise ValueError("--dataset_config_name is the configuration of a dataset; give --dataset_name as well")
+    if data_args.validation_fraction is not None and data_args.validation_file is not None:
+        raise ValueError("--validation_fraction replaces a validation file; leave one out")
+    if data_args.validation_fraction is not None and not data_args.trains:
+        raise ValueError("--validation_fraction is a part of the training data; give --train_file as well")
+    for option, paths in (("--train_file", data_args.train_file), ("--test_file", data_args.test_file)):
+        places = [Path(path).resolve() for path in paths or []]
+        twice = next((path for path, place in zip(paths or [], places, strict=True) if places.count(place) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{option} names {twice} twice; name each file once")
 
 
-def _checked(rows: Dataset, name: str) -> Dataset:
-    missing = sorted(set(NEGATION_FEATURES) - set(rows.column_names))
-    if missing:
-        raise ValueError(f"{name}: no columns {', '.join(missing)}; a corpus has {', '.join(NEGATION_FEATURES)}")
-    return rows
-
-
-def _read(path: str, data_args: NegationDataArguments) -> Dataset:
-    return load_corpus(path, format=data_args.corpus_format or detect_format(path), kind=data_args.kind)
-
-
-def name_test_files(paths: list[str], taken: dict[str, Dataset]) -> dict[str, Path]:
+def name_test_files(paths: Sequence[str], taken: Sequence[str]) -> dict[str, Path]:
     """Name each test set by its file or folder, with as many of the folders above as make the name unique."""
     named: dict[str, Path] = {}
     for path in paths:
         place = Path(path)
-        if any(other.resolve() == place.resolve() for other in named.values()):
-            raise ValueError(f"--test_file names {path} twice")
         parts = [*place.parent.parts, place.stem if place.is_file() else place.name]
         names = ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
-        labels = {file_label(name) for name in (*named, *taken, *RESERVED_NAMES)}
+        labels = {file_label(name) for name in (*named, *taken, *_RESERVED_NAMES)}
         named[next((name for name in names if file_label(name) not in labels), f"{path} {len(named)}")] = place
     return named
 
 
 def file_label(name: str) -> str:
-    """A test set's name as a part of a file's name."""
+    """A test set's name as a part of a file name."""
     return "".join(character if character.isalnum() or character in "-." else "_" for character in name)
 
 
-def corpus_statistics(corpora: Corpora) -> dict[str, dict[str, int]]:
-    """Sentences, cues and non-empty scopes of each corpus."""
-    named = {"train": corpora.train, "validation": corpora.validation, **corpora.test}
-    return {
-        name: {
-            "sentences": len(set(map(sentence_id, rows["id"]))),
-            "cues": len(rows),
-            "scopes": sum(any(scope) for scope in rows["scope"]),
-        }
-        for name, rows in named.items()
-        if rows is not None
-    }
+def first_rows(rows: Dataset, limit: int | None) -> Dataset:
+    """At most the first `limit` rows."""
+    if limit is not None and limit < 1:
+        raise ValueError(f"--max_..._samples is {limit}; a number of samples must be at least 1")
+    return rows if limit is None else rows.select(range(min(limit, len(rows))))

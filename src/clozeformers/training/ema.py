@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 
 class ExponentialMovingAverage:
-    """Averages of all trained parameters, begun at the model's own.
+    """Moving averages of all trained parameters, which start at the parameters themselves.
 
     Args:
-        model: the model; its parameters are read at each update.
-        decay: share of the average that an update keeps. In the first steps less is kept, ``(1 + t) / (10 + t)`` after
-            t updates, so that the weights that training began with are soon forgotten.
+        model: its parameters are read at each update.
+        decay: weight of the average in an update; at first at most ``(1 + t) / (10 + t)``, so that the initial weights
+            are soon forgotten.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
@@ -25,19 +25,19 @@ class ExponentialMovingAverage:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Take in the model's weights after the step of this number, counted from 1."""
+        """Update the averages after a training step, counted from 1."""
         keep = min(self.decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(list(self.averages.values()), list(self._trained.values()), 1 - keep)
 
     @torch.no_grad()
     def copy_to_model(self) -> None:
-        """Make the averages the model's weights."""
+        """Copy the averages to the model."""
         for name, value in self._trained.items():
             value.copy_(self.averages[name])
 
     @contextmanager
     def applied(self) -> Iterator[dict[str, Tensor]]:
-        """Let the model have the averages for a while; gives the weights that it trains on."""
+        """Give the model the averages within the context; yields the weights that it trains on."""
         weights = {name: value.detach().clone() for name, value in self._trained.items()}
         self.copy_to_model()
         try:
@@ -49,10 +49,10 @@ class ExponentialMovingAverage:
 
     @torch.no_grad()
     def resume(self, weights: dict[str, Tensor]) -> None:
-        """Go on from a checkpoint: the model holds the averages, and is given the weights that it trains on.
+        """Resume from a checkpoint: take the averages from the model, and give it the weights that it trains on.
 
         Raises:
-            ValueError: if weights are missing, or another model's.
+            ValueError: the names of the weights are not those of the model.
         """
         if weights.keys() != self._trained.keys():
             names = sorted(weights.keys() ^ self._trained.keys())

@@ -1,43 +1,66 @@
-"""Recipes: one YAML or JSON file holds a run's arguments, and the command line overrides them."""
+"""Recipes: a YAML or JSON file holds a command's arguments, and the command line overrides them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
 from transformers import HfArgumentParser
 
+RECIPES = Path(__file__).parents[1] / "configs"
 
-def parse_recipe(argument_classes: Sequence[type], arguments: Sequence[str]) -> tuple[Any, ...]:
+
+def parse_recipe(task: str, argument_classes: Sequence[type], arguments: Sequence[str]) -> tuple[Any, ...]:
     """Parse a command line whose first argument may be a recipe.
 
     Args:
+        task: name of the task, the folder of its recipes.
         argument_classes: dataclasses, as for `HfArgumentParser`.
-        arguments: ``[recipe.yaml] [--field value ...]``; what stands after the recipe overrides it.
+        arguments: ``[recipe] [--field value ...]``. The recipe is a file, or the name of one that the package has.
 
     Returns:
         One instance of each class.
 
     Raises:
-        ValueError: if the recipe is not a mapping or has a field that no class knows; names the file and the field.
+        FileNotFoundError: no such recipe; names similar ones.
+        ValueError: the recipe is not a mapping, has a field that no class has, or extends itself.
     """
     parser = HfArgumentParser(argument_classes)
     arguments = list(arguments)
-    if arguments and arguments[0].endswith((".yaml", ".yml", ".json")):
-        arguments = recipe_arguments(Path(arguments[0]), known_fields(parser)) + arguments[1:]
+    if arguments and not arguments[0].startswith("-"):
+        path = find_recipe(task, arguments[0])
+        recipe = load_recipe(path)
+        unknown = sorted(recipe.keys() - {action.dest for action in parser._actions})
+        if unknown:
+            raise ValueError(f"{path}: unknown fields {', '.join(unknown)}; `--help` lists the known ones")
+        arguments = _as_arguments(recipe) + arguments[1:]
     return tuple(parser.parse_args_into_dataclasses(args=arguments))
 
 
-def known_fields(parser: HfArgumentParser) -> set[str]:
-    """Names of all fields that the parser takes."""
-    return {action.dest for action in parser._actions}
+def find_recipe(task: str, name: str) -> Path:
+    """The file of a recipe: `name` itself, or the recipe of that name in the package."""
+    if Path(name).is_file():
+        return Path(name)
+    known = {path.stem: path for path in sorted((RECIPES / task).glob("*.yaml"))}
+    if name in known:
+        return known[name]
+    similar = get_close_matches(Path(name).stem, known) or list(known)
+    raise FileNotFoundError(f"there is no recipe {name!r}; give a file, or a name such as {', '.join(similar)}")
 
 
-def recipe_arguments(path: Path, known: set[str]) -> list[str]:
-    """Read a recipe as the command line that would say the same."""
+def load_recipe(path: Path) -> dict[str, Any]:
+    """Read a recipe, with the fields of the recipe that it names by `extends`, a path relative to its own.
+
+    A field that is a mapping extends the mapping of that name; any other replaces it, and null removes it.
+    """
+    return _load(path, ())
+
+
+def _load(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         recipe = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
@@ -45,13 +68,35 @@ def recipe_arguments(path: Path, known: set[str]) -> list[str]:
         raise ValueError(f"{path}: cannot be read: {error}") from error
     if not isinstance(recipe, dict) or not all(isinstance(field, str) for field in recipe):
         raise ValueError(f"{path}: a recipe is a mapping of field to value, such as `learning_rate: 3.0e-5`")
-    unknown = sorted(set(recipe) - known)
-    if unknown:
-        raise ValueError(f"{path}: unknown fields {', '.join(unknown)}; `--help` lists the known ones")
+    extended = recipe.pop("extends", None)
+    if extended is None:
+        return recipe
+    base_path = path.parent / str(extended)
+    if not base_path.is_file():
+        raise FileNotFoundError(f"{path} extends {extended}, which does not exist")
+    if base_path.resolve() in (*extending, path.resolve()):
+        raise ValueError(f"{path} extends {extended}, which extends it in turn")
+    return _merge(_load(base_path, (*extending, path.resolve())), recipe)
+
+
+def _merge(base: dict[str, Any], recipe: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for field, value in recipe.items():
+        own = merged.get(field)
+        merged[field] = _merge(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
+    return {field: value for field, value in merged.items() if value is not None}
+
+
+def _as_arguments(recipe: dict[str, Any]) -> list[str]:
+    """The command line that says the same as a recipe."""
     line: list[str] = []
     for field, value in recipe.items():
-        if value is None:
-            continue
-        values = value if isinstance(value, list) else [value]
-        line += [f"--{field}", *(json.dumps(item) if isinstance(item, dict) else str(item) for item in values)]
+        if value is not None:
+            values = value if isinstance(value, list) else [value]
+            line += [f"--{field}", *(json.dumps(item) if isinstance(item, dict) else str(item) for item in values)]
     return line
+
+
+def recipe_name(arguments: Sequence[str]) -> str | None:
+    """Name of the recipe that a command line begins with, if it does."""
+    return Path(arguments[0]).name.removesuffix(".yaml") if arguments and not arguments[0].startswith("-") else None

@@ -1,14 +1,12 @@
-"""Results of runs as data: what was measured, and everything needed to measure it again."""
+"""Results of runs as data."""
 
 from __future__ import annotations
 
 import datetime
-import json
 import platform
 import statistics
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -27,7 +25,7 @@ def environment() -> dict[str, Any]:
     }
 
 
-def summarise(runs: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, dict[str, float]]]:
+def summarize(runs: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, dict[str, float]]]:
     """Mean and standard deviation over runs.
 
     Args:
@@ -44,34 +42,3 @@ def summarise(runs: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, di
             spread = statistics.stdev(values) if len(values) > 1 else 0.0
             summary[test_set][measure] = {"mean": statistics.fmean(values), "std": spread, "runs": len(values)}
     return summary
-
-
-def percent(value: Mapping[str, float]) -> str:
-    """A mean of `summarise` in percent; over several runs with the standard deviation."""
-    spread = f" ± {100 * value['std']:.2f}" if value["runs"] > 1 else ""
-    return f"{100 * value['mean']:.2f}{spread}"
-
-
-def summary_table(summary: Mapping[str, Mapping[str, Mapping[str, float]]], measures: Sequence[str]) -> str:
-    """Markdown table of a summary, in percent: one row a test set, mean and, over several runs, standard deviation."""
-    lines = ["| test set | " + " | ".join(measures) + " |", "| --- |" + " ---: |" * len(measures)]
-    for test_set, values in summary.items():
-        cells = [percent(values[measure]) for measure in measures]
-        lines.append(f"| {test_set} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def write_json(value: Any, path: Path) -> None:
-    """Write a result so that a killed process leaves either the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    unfinished.replace(path)
-
-
-def read_json(path: Path) -> Any:
-    """Read what `write_json` wrote; a file that is damaged all the same is named by a ValueError."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged ({error}); delete it to measure again") from error

@@ -27,7 +27,7 @@ class EpochLengthGroupedSampler(LengthGroupedSampler):
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch comes next; called by the data loader."""
+        """Set the number of the next epoch; called by the data loader."""
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[int]:
@@ -37,19 +37,19 @@ class EpochLengthGroupedSampler(LengthGroupedSampler):
 
 
 class HardBatchReplaySampler(EpochLengthGroupedSampler):
-    """An epoch of whole batches, and at its end those of the highest loss once more (Jain & Dutta, section 5).
+    """Whole batches, and at the end of the epoch those with the highest loss again (Jain & Dutta, section 5).
 
-    What fills no whole batch is left out of the epoch; it is drawn anew in each. The loss of the last two batches is
-    not yet known when the first to be replayed is loaded, so they are not among them.
+    Examples that fill no whole batch are left out; each epoch draws them anew. The last two batches are not replayed:
+    their losses are not known when the data loader fetches the first replayed batch.
 
     Args:
         batch_size: examples of one batch over all processes.
         lengths: of the examples.
         seed: of the order.
-        num_replayed: batches to replay; fewer if there are not as many.
+        num_replayed: maximum number of batches to replay.
 
     Attributes:
-        losses: of the epoch's batches so far, in order; the training loop adds to it.
+        losses: of the epoch's batches so far, in order; appended to by the trainer.
     """
 
     _UNKNOWN_YET = 2
@@ -81,7 +81,7 @@ class HardBatchReplaySampler(EpochLengthGroupedSampler):
             yield from batches[number]
 
 
-def sorted_by_length(features: Dataset) -> Dataset:
-    """Longest first, so that batches hold like lengths and a batch too large for the memory fails at once."""
+def sort_by_length(features: Dataset) -> Dataset:
+    """Longest first: batches have similar lengths, and a batch too large for the memory fails at once."""
     lengths = features["length"]
     return features.select(sorted(range(len(features)), key=lambda number: -lengths[number]), keep_in_memory=True)

@@ -1,4 +1,4 @@
-"""What the trainers of all tasks share."""
+"""The Trainer that the trainers of all tasks derive from."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torch.utils.data import Sampler, SequentialSampler
 from transformers import EarlyStoppingCallback, Trainer
 
 from .arguments import ScriptTrainingArguments
-from .parameter_groups import backbone_and_head_groups
 from .sampling import EpochLengthGroupedSampler
 
 
-class ReadingTrainer(Trainer):
-    """`Trainer` with early stopping, and batches of like lengths whose order a resumed run repeats.
+class LengthGroupedTrainer(Trainer):
+    """`Trainer` with batches of similar length in a reproducible order, early stopping, and a rate for the head.
 
-    The training features have a column `length`. Predictions come in the order of the features.
+    The training features have a column `length`. Predictions are in the order of the features. Parameters outside the
+    encoder learn at `args.head_learning_rate`, if it is given.
     """
 
     args: ScriptTrainingArguments
@@ -29,8 +29,33 @@ class ReadingTrainer(Trainer):
 
     @property
     def data_seed(self) -> int:
-        """The seed of the order."""
+        """Seed of the order of the training batches."""
         return self.args.seed if self.args.data_seed is None else self.args.data_seed
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """Build the optimizer, with parameter groups for encoder and head if they learn at different rates."""
+        if self.optimizer is None and self.args.head_learning_rate is not None:  # type: ignore[has-type]
+            model = model or self.model
+            optimizer_class, arguments = self.get_optimizer_cls_and_kwargs(self.args, model)
+            self.optimizer = optimizer_class(self._encoder_and_head_groups(model), **arguments)
+        return super().create_optimizer(model)
+
+    def _encoder_and_head_groups(self, model: Any) -> list[dict[str, Any]]:
+        """Up to four parameter groups: encoder or head, with or without weight decay."""
+        decayed = set(self.get_decay_parameter_names(model))
+        groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
+        for name, parameter in model.named_parameters():
+            if parameter.requires_grad:
+                in_encoder = name.startswith(f"{model.base_model_prefix}.")
+                groups.setdefault((in_encoder, name in decayed), []).append(parameter)
+        return [
+            {
+                "params": parameters,
+                "lr": self.args.learning_rate if in_encoder else self.args.head_learning_rate,
+                "weight_decay": self.args.weight_decay if is_decayed else 0.0,
+            }
+            for (in_encoder, is_decayed), parameters in groups.items()
+        ]
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler[int] | None:
         rows = self.train_dataset if train_dataset is None else train_dataset
@@ -40,29 +65,6 @@ class ReadingTrainer(Trainer):
         return EpochLengthGroupedSampler(whole_batch, list(rows["length"]), self.data_seed)
 
     def _get_eval_sampler(self, eval_dataset: Dataset) -> SequentialSampler:
-        # Trainer would group by length at random; predictions must come in the order of the features, which
-        # `sorted_by_length` puts into cheap batches.
+        # Trainer would shuffle groups of similar length; predictions have to be in the order of the features, which
+        # `sort_by_length` puts into efficient batches.
         return SequentialSampler(eval_dataset)
-
-
-class TwoRatesTrainer(ReadingTrainer):
-    """`ReadingTrainer` with a learning rate for the encoder and one for the head, `head_learning_rate`.
-
-    Without the latter (None), both have the encoder's.
-    """
-
-    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """Build the optimizer with the backbone's and the head's learning rate."""
-        if self.optimizer is None:  # type: ignore[has-type]
-            model = model or self.model
-            optimizer_class, arguments = self.get_optimizer_cls_and_kwargs(self.args, model)
-            head_learning_rate = self.args.head_learning_rate
-            groups = backbone_and_head_groups(
-                model,
-                self.get_decay_parameter_names(model),
-                self.args.weight_decay,
-                self.args.learning_rate,
-                self.args.learning_rate if head_learning_rate is None else head_learning_rate,
-            )
-            self.optimizer = optimizer_class(groups, **arguments)
-        return self.optimizer

@@ -1,10 +1,12 @@
-"""Negation corpora of every format as one kind of dataset."""
+"""Load negation corpora of every format as one kind of dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from datasets import Dataset
 
@@ -15,58 +17,71 @@ from .schema import KINDS, NEGATION_FEATURES, Kind, NegationRow
 from .sfu import read_sfu
 
 NegationFormat = Literal["cd-sco", "bioscope", "sfu", "jsonl"]
-NEGATION_FORMATS: tuple[NegationFormat, ...] = get_args(NegationFormat)
 
 
 def load_corpus(
-    path: str | Path, format: NegationFormat, kind: Kind = "negation", without_cues: bool = False
+    path: str | Path, format: NegationFormat | None = None, kind: Kind = "negation", without_cues: bool = False
 ) -> Dataset:
     """Load a corpus of cues and their scopes.
 
     Args:
         path: the corpus as downloaded: for ``"cd-sco"`` and ``"jsonl"`` a file; for ``"bioscope"`` and ``"sfu"`` an
             ``.xml`` file, or a folder that holds some.
-        format: ``"cd-sco"`` (:func:`~clozeformers.negation_scope.corpora.cd_sco.read_cd_sco`), ``"bioscope"``
-            (:func:`~clozeformers.negation_scope.corpora.bioscope.read_bioscope`), ``"sfu"``
-            (:func:`~clozeformers.negation_scope.corpora.sfu.read_sfu`) or ``"jsonl"``
-            (:func:`~clozeformers.negation_scope.corpora.jsonl.read_negation_jsonl`).
+        format: ``"cd-sco"``, ``"bioscope"``, ``"sfu"`` or ``"jsonl"`` (see the modules of `corpora`); None detects it.
         kind: ``"negation"`` or ``"speculation"``; CD-SCO has negation only.
-        without_cues: also give the sentences without a cue of this kind.
+        without_cues: also return the sentences without a cue of this kind, with cue and scope all 0.
 
     Returns:
-        One row a cue: ``id``, ``corpus``, ``kind``, ``tokens``, ``cue`` (0 or 1 a token), ``cue_text`` and ``scope``
-        (0 or 1 a token). It is held in memory; nothing is written to a cache, so a changed file is read anew.
+        One row a cue, as in `NegationRow`; in memory, nothing is cached on disk.
 
     Raises:
-        ValueError: an unknown format or kind, a kind that the format does not have, or a corpus without any cue of
-            this kind.
+        ValueError: an unknown format or kind, a format that cannot be detected, a kind that the format does not have,
+            or a corpus without any cue of this kind.
         FileNotFoundError: no such path, or no ``.xml`` file in the folder.
         IsADirectoryError: a folder where the format is one file.
         CorpusError: a file is damaged; says where.
     """
-    if format not in NEGATION_FORMATS:
-        raise ValueError(f"format is {format!r}; it must be one of {', '.join(map(repr, NEGATION_FORMATS))}")
+    format = format or detect_format(path)
+    readers: dict[str, Callable[[str | Path], Iterator[NegationRow]]] = {
+        "cd-sco": read_cd_sco,
+        "bioscope": partial(read_bioscope, kind=kind),
+        "sfu": partial(read_sfu, kind=kind),
+        "jsonl": read_negation_jsonl,
+    }
+    if format not in readers:
+        raise ValueError(f"format is {format!r}; it must be one of {', '.join(map(repr, readers))}")
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; it must be {' or '.join(map(repr, KINDS))}")
-    rows = list(_read(Path(path), format, kind, without_cues))
+    if format == "cd-sco" and kind != "negation":
+        raise ValueError(f"CD-SCO has no {kind}: it annotates negation only; use kind='negation'")
+    rows = [row for row in readers[format](path) if row["kind"] == kind and (without_cues or any(row["cue"]))]
     if not any(any(row["cue"]) for row in rows):
         raise ValueError(f"{path} holds no {kind} cue (read as format {format!r}); is it the right file, and kind?")
     return Dataset.from_list(rows, features=NEGATION_FEATURES)
 
 
-def _read(path: Path, format: NegationFormat, kind: Kind, without_cues: bool) -> Iterator[NegationRow]:
-    if format == "bioscope":
-        return read_bioscope(path, kind, without_cues)
-    if format == "sfu":
-        return read_sfu(path, kind, without_cues)
-    _check_is_file(path, format)
-    if format == "cd-sco":
-        return read_cd_sco(path, kind, without_cues)
-    return (row for row in read_negation_jsonl(path) if row["kind"] == kind and (without_cues or any(row["cue"])))
+def detect_format(path: str | Path) -> NegationFormat:
+    """Detect the format of a corpus, a file or a folder of XML files, from its first characters.
 
-
-def _check_is_file(path: Path, format: NegationFormat) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; format {format!r} reads one file, give the path of that")
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist; format {format!r} reads one file, give the path of that")
+    Raises:
+        FileNotFoundError: the path does not exist.
+        ValueError: no format matches.
+    """
+    place = Path(path)
+    if not str(path) or not place.exists():
+        raise FileNotFoundError(f"{str(path)!r} does not exist")
+    first = next((file for file in sorted(place.rglob("*.xml")) if file.is_file()), None) if place.is_dir() else place
+    if first is not None:
+        with first.open("rb") as file:
+            head = file.read(4096).removeprefix(BOM_UTF8)
+        if b"<Annotation" in head:
+            return "bioscope"
+        if b"<DOCUMENT" in head:
+            return "sfu"
+        if head.lstrip()[:1] == b"{":
+            return "jsonl"
+        if head.split(b"\n", 1)[0].count(b"\t") >= 7:
+            return "cd-sco"
+    raise ValueError(
+        f"{path} looks like none of the formats cd-sco, bioscope, sfu and jsonl; name it with format= (--corpus_format)"
+    )

@@ -1,0 +1,95 @@
+"""The abstract cloze part of model cards and results tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from datasets import Dataset
+
+from ..training.model_card import Record, TaskCard, display_name
+
+
+def _statistics(rows: Dataset) -> dict[str, int]:
+    return {
+        "questions": len(rows),
+        "options": sum(map(len, rows["options"])),
+        "articles": len(set(rows["article"])),
+        "labelled": sum(label >= 0 for label in rows["label"]),
+    }
+
+
+def _variant(record: Record) -> str:
+    """Name of the model, as the paper gives it."""
+    if not record["model"]["num_co_attention_layers"]:
+        return "encoder"
+    if record["model"]["co_attention"] == "parallel":
+        return "DUMA"
+    return "WN-DUMA" if record["data"]["use_definitions"] else "stacked co-attention"
+
+
+def _input(record: Record) -> str:
+    data = record["data"]
+    parts = {"article": data["use_article"], "question with option": True, "definitions": data["use_definitions"]}
+    return ", ".join(part for part, is_read in parts.items() if is_read)
+
+
+def _model(record: Record) -> dict[str, str]:
+    model, layers = record["model"], record["model"]["num_co_attention_layers"]
+    sizes = f"{model['num_co_attention_heads']} heads of {model['co_attention_head_size']}"
+    head = f"{_variant(record)}: {model['co_attention']} co-attention, {layers} layer{'s' * (layers != 1)}, {sizes}"
+    return {
+        "head": head if layers else "a linear layer on the encoder's pooled output",
+        "encoder": f"`{display_name(model['model_name_or_path'])}`",
+        "input": f"{_input(record)}; at most {record['data']['max_length']} word pieces an option",
+    }
+
+
+def _columns(record: Record) -> dict[str, str]:
+    encoder = display_name(record["model"]["model_name_or_path"])
+    return {"model": _variant(record), "encoder": encoder, "input": _input(record)}
+
+
+def _chosen(record: Record) -> str | None:
+    training = record["training"]
+    is_measured_once = training.get("eval_strategy") == "epoch" and training["num_train_epochs"] <= 1
+    return "step" if training.get("load_best_model_at_end") and not is_measured_once else None
+
+
+def _notes(record: Record) -> str:
+    reach = "It reads the beginning of an article only, as much as fits beside the option."
+    if not record["data"]["use_article"]:
+        reach = "It reads the question alone, and no article."
+    return Path(__file__).with_name("card_notes.md").read_text(encoding="utf-8").format(reach=reach)
+
+
+CARD = TaskCard(
+    task="abstract-cloze",
+    title="Abstract cloze",
+    pipeline_tag="multiple-choice",
+    tags=("multiple-choice", "wn-duma"),
+    summary="A summary with a gap reads its article: the model ranks the words that could fill the gap.",
+    usage="""\
+import clozeformers  # registers the task
+from transformers import pipeline
+
+cloze = pipeline("abstract-cloze", model=MODEL)
+example = {
+    "article": "The council closed the library because it had no money left.",
+    "question": "A town lost its library for @placeholder reasons.",
+    "options": ["financial", "musical", "medical"],
+}
+for found in cloze(example):
+    print(found["option"], round(found["score"], 2))""",
+    measures={"accuracy": "accuracy"},
+    counts={"questions": "questions", "options": "options", "articles": "articles", "labelled": "labelled"},
+    statistics=_statistics,
+    model=_model,
+    columns=_columns,
+    chosen=_chosen,
+    dataset=lambda record, test_set: ("recam", test_set),
+    licence=lambda record: (
+        "none is stated with the files of ReCAM (SemEval-2021 Task 4); for other files, see the data's owner. "
+        "WordNet's licence allows any use"
+    ),
+    notes=_notes,
+)

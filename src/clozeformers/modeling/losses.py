@@ -1,0 +1,68 @@
+"""Losses of the three tasks: each divides a sum of negative log-likelihoods by the number of labels.
+
+Where every label is ignored, they are zero, not NaN.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, log_softmax, nll_loss, pad
+
+IGNORED_LABEL = -100  # the default of torch.nn.functional.cross_entropy
+
+
+def word_loss(
+    logits: Tensor, labels: Tensor, word_ids: Tensor | None, num_items_in_batch: Tensor | int | None
+) -> Tensor:
+    """Negative log-likelihood per word; a word's log-likelihood is the mean over its pieces.
+
+    Args:
+        logits: ``[B, L, C]``.
+        labels: ``[B, L]``, one per word, -100 elsewhere.
+        word_ids: ``[B, L]``, -1 for none; None: each labelled piece is a word.
+        num_items_in_batch: divisor; None for the number of labels here.
+    """
+    scores = log_softmax(logits.float(), dim=-1)
+    if word_ids is not None:
+        # Average over the pieces of each word, which are adjacent, in one slot per word. Slots are numbered per input,
+        # because the word ids of a window may exceed its length.
+        is_next = pad(word_ids[:, 1:] != word_ids[:, :-1], (1, 0), value=False)
+        slots = is_next.cumsum(1).unsqueeze(-1)
+        counts = torch.zeros_like(scores[..., :1]).scatter_add(1, slots, torch.ones_like(scores[..., :1]))
+        sums = torch.zeros_like(scores).scatter_add(1, slots.expand_as(scores), scores)
+        scores = (sums / counts.clamp(min=1)).gather(1, slots.expand_as(scores))
+    return _mean_loss(scores.flatten(0, 1), labels.flatten(), num_items_in_batch)
+
+
+def option_loss(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:
+    """Negative log-likelihood of the correct options, from logits ``[B, C]`` and labels ``[B]``."""
+    scores = log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+    return _mean_loss(scores, labels.long(), num_items_in_batch)
+
+
+def _mean_loss(scores: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:
+    total = nll_loss(scores, labels, ignore_index=IGNORED_LABEL, reduction="sum")
+    if num_items_in_batch is None:
+        num_items_in_batch = (labels != IGNORED_LABEL).sum().clamp(min=1)
+    return total / num_items_in_batch
+
+
+def span_loss(start: Tensor, end: Tensor, allowed: Tensor, start_positions: Tensor, end_positions: Tensor) -> Tensor:
+    """Mean of the cross-entropies of start and end.
+
+    Args:
+        start: ``[B, L]`` logits.
+        end: ``[B, L]`` logits.
+        allowed: ``[B, L]``, boolean, True where an answer may start or end; labels elsewhere are ignored.
+        start_positions: ``[B]``.
+        end_positions: ``[B]``.
+    """
+    total = start.new_zeros((), dtype=torch.float32)
+    for logits, positions in ((start, start_positions.view(-1)), (end, end_positions.view(-1))):
+        inside = (positions >= 0) & (positions < allowed.size(1))
+        inside &= allowed.gather(1, positions.clamp(0, allowed.size(1) - 1).unsqueeze(1)).squeeze(1)
+        labels = positions.masked_fill(~inside, IGNORED_LABEL)
+        losses = cross_entropy(logits.float(), labels, ignore_index=IGNORED_LABEL, reduction="sum")
+        total = total + losses / inside.sum().clamp(min=1)
+    return total / 2

@@ -1,0 +1,110 @@
+"""The negation scope part of model cards and results tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from datasets import Dataset
+
+from ..training.model_card import Record, TaskCard, display_name
+from .corpora.loading import detect_format
+from .corpora.schema import sentence_id
+
+_INPUTS = {
+    "augment": "augment: a special token precedes each cue word",
+    "normal": "normal: the sentence as it is",
+}
+
+
+_NAMES = {"cd-sco": "CD-SCO", "bioscope": "BioScope", "sfu": "SFU Review"}
+_LICENCES = {
+    "cd-sco": "none is stated with the files of CD-SCO (*SEM 2012)",
+    "bioscope": "BioScope is free for research use",
+    "sfu": "SFU Review's annotations are under GPL-3.0 or later",
+}
+
+
+def _statistics(rows: Dataset) -> dict[str, int]:
+    return {
+        "sentences": len(set(map(sentence_id, rows["id"]))),
+        "cues": len(rows),
+        "scopes": sum(map(any, rows["scope"])),
+    }
+
+
+def _variant(record: Record) -> str:
+    model = record["model"]
+    return str(model["attention_variant"]) if model["num_attention_blocks"] else "baseline"
+
+
+def _model(record: Record) -> dict[str, str]:
+    blocks = record["model"]["num_attention_blocks"]
+    head = f"Orthogonal Attention, {_variant(record)}, {blocks} block{'s' * (blocks != 1)}"
+    return {
+        "head": head if blocks else "a linear layer on the encoder (baseline)",
+        "encoder": f"`{display_name(record['model']['model_name_or_path'])}`",
+        "input": _INPUTS[record["data"]["input"]],
+    }
+
+
+def _columns(record: Record) -> dict[str, str]:
+    encoder = display_name(record["model"]["model_name_or_path"])
+    return {"model": _variant(record), "input": record["data"]["input"], "encoder": encoder}
+
+
+def _chosen(record: Record) -> str | None:
+    training = record["training"]
+    return "epoch" if training.get("load_best_model_at_end") or training.get("early_stopping_patience") else None
+
+
+def _format(record: Record, paths: list[str]) -> str:
+    """Format of the first corpus: as recorded, else as detected from the file; "" if neither is possible."""
+    if not paths:
+        return ""
+    if record["data"].get("corpus_format"):
+        return str(record["data"]["corpus_format"])
+    try:
+        return detect_format(paths[0])
+    except (OSError, ValueError):
+        return ""
+
+
+def _dataset(record: Record, test_set: str) -> tuple[str, str]:
+    """A test set is a file, or a held-out part of the training corpus."""
+    files = [Path(path) for path in record["data"].get("test_file") or []]
+    own = [str(file) for file in files if test_set in (file.stem, f"{file.parent.name}/{file.stem}")]
+    kind = _format(record, own or record["data"].get("train_file") or [])
+    return kind or "negation-corpus", _NAMES.get(kind, test_set)
+
+
+def _licence(record: Record) -> str:
+    return _LICENCES.get(_format(record, record["data"].get("train_file") or []), "see the data's owner")
+
+
+def _notes(record: Record) -> str:
+    return Path(__file__).with_name("card_notes.md").read_text(encoding="utf-8")
+
+
+CARD = TaskCard(
+    task="negation-scope",
+    title="Negation scope resolution",
+    pipeline_tag="token-classification",
+    tags=("negation", "orthogonal-attention"),
+    summary="A negation cue reads its sentence: given a cue such as *not*, the model marks the words that it negates.",
+    usage="""\
+import clozeformers  # registers the task
+from transformers import pipeline
+
+negation = pipeline("negation-scope", model=MODEL)
+for found in negation("I do not know the answer."):
+    print(found)""",
+    measures={"f1": "F1", "precision": "precision", "recall": "recall", "pcs": "PCS"},
+    counts={"sentences": "sentences", "cues": "cues", "scopes": "non-empty scopes"},
+    statistics=_statistics,
+    model=_model,
+    columns=_columns,
+    chosen=_chosen,
+    dataset=_dataset,
+    licence=_licence,
+    notes=_notes,
+)

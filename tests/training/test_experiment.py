@@ -1,0 +1,260 @@
+"""Runs as users start them: seeds, folds, several processes, killed and resumed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from clozeformers.tasks import TASKS
+from clozeformers.training import experiment
+
+from ..tiny_tasks import LAST, TinyTask
+
+Tiny = Callable[[str], TinyTask]
+NAMES = [task.name for task in TASKS]
+
+
+def losses(folder: Path) -> list[float]:
+    history = json.loads((folder / "trainer_state.json").read_text())["log_history"]
+    return [entry["loss"] for entry in history if "loss" in entry]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_processes_reach_the_losses_of_one(name: str, tiny: Tiny, tmp_path: Path) -> None:
+    task, one, two = tiny(name), tmp_path / "one", tmp_path / "two"
+    # Whole batches only: accelerate fills the last, smaller one with examples from the front.
+    arguments = [*task.data("train", "test"), *LAST, "--num_train_epochs", "2", "--max_train_samples", "64"]
+    if name == "question_answering":
+        arguments += ["--replay_batches", "2", "--ema_decay", "0.9"]
+    task.start(*task.command(one, *arguments, "--per_device_train_batch_size", "8"))
+    task.start(*task.command(two, *arguments, "--per_device_train_batch_size", "4", processes=2))
+    assert len(losses(one)) > 10
+    assert losses(two) == pytest.approx(losses(one), rel=1e-3)
+    weights = load_file(one / "model.safetensors"), load_file(two / "model.safetensors")
+    weights[0].pop("option_classifier.bias", None)  # the same for every option: its gradient is only rounding
+    for key, weight in weights[0].items():
+        torch.testing.assert_close(weights[1][key], weight, rtol=1e-3, atol=1e-4, msg=key)
+    scores = [json.loads((folder / "results.json").read_text())["scores"]["test"] for folder in (one, two)]
+    for measure, score in scores[0].items():
+        assert scores[1][measure]["mean"] == pytest.approx(score["mean"], abs=2), measure
+
+
+DETAILS = {
+    "negation_scope": ["--head_dropout", "0.2", "--num_train_epochs", "6"],
+    "question_answering": [
+        *("--num_train_epochs", "8", "--replay_batches", "3", "--ema_decay", "0.9", "--optimizer", "adam"),
+        *("--log_warmup_steps", "20", "--lr_scheduler_type", "constant"),
+    ],
+    "abstract_cloze": ["--num_train_epochs", "5", "--head_learning_rate", "3e-3", "--co_attention_dropout", "0.1"],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_killed_and_resumed_ends_with_the_same_weights(name: str, tiny: Tiny, tmp_path: Path) -> None:
+    task, whole, killed = tiny(name), tmp_path / "whole", tmp_path / "killed"
+    steps = ["--per_device_train_batch_size", "8", "--save_strategy", "steps", "--save_steps", "5"]
+    evaluation = ["--eval_strategy", "steps", "--eval_steps", "5", "--load_best_model_at_end", "true"]
+    several = ["--num_seeds", "2", "--metric_for_best_model", "loss"] if name == "abstract_cloze" else []
+    evaluated = [*task.data("dev"), *evaluation] if several else ["--eval_strategy", "no"]
+    evaluated += [] if several else ["--load_best_model_at_end", "false"]
+    arguments = [*task.data("train", "test"), *DETAILS[name], *steps, *evaluated, *several, "--seed", "3"]
+    task.start(*task.command(whole, *arguments))
+    command = task.command(killed, *arguments, "--resume_from_checkpoint", "true")
+    last = "seed-4" if several else ""
+    process = subprocess.Popen(command, env=task.environ(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 180
+    while not (killed / last / "checkpoint-10" / "trainer_state.json").exists():
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not (killed / last / "model.safetensors").exists()
+    # What a process leaves behind that was killed while writing a checkpoint.
+    (killed / last / "checkpoint-9999").mkdir()
+    (killed / last / "checkpoint-9999" / "model.safetensors").write_bytes(b"unfinished")
+    (killed / last / "checkpoint-9998").mkdir()
+    (killed / last / "checkpoint-9998" / "trainer_state.json").write_text('{"best_global_step": 3, "ep')
+    task.start(*command)
+    for run in ("seed-3", "seed-4") if several else ("",):
+        weights = [(folder / run / "model.safetensors").read_bytes() for folder in (whole, killed)]
+        assert weights[0] == weights[1]
+    records = [json.loads((folder / "results.json").read_text()) for folder in (whole, killed)]
+    assert records[0]["scores"] == records[1]["scores"]
+    assert records[0].get("ensemble") == records[1].get("ensemble")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_give_different_runs_and_are_not_repeated(name: str, tiny: Tiny, tmp_path: Path) -> None:
+    task, folder = tiny(name), tmp_path / "run"
+    arguments = [*task.data("train", "test"), *LAST, "--max_steps", "2", "--seed", "7", "--num_seeds", "2"]
+    first = task.run(folder, *arguments)
+    assert [(run["run"], run["seed"]) for run in first["runs"]] == [("seed-7", 7), ("seed-8", 8)]
+    weights = [load_file(folder / run["run"] / "model.safetensors") for run in first["runs"]]
+    assert any(not torch.equal(weight, weights[1][key]) for key, weight in weights[0].items())
+    measure = next(iter(first["scores"]["test"].values()))
+    values = [next(iter(run["scores"]["test"].values())) for run in first["runs"]]
+    assert (measure["runs"], measure["mean"]) == (2, pytest.approx(sum(values) / 2))
+    assert all(0 <= value <= 100 for value in values)
+    assert first["parameters"] >= first["trained_parameters"] > 0
+    with pytest.raises(ValueError, match=r"holds the results of an earlier command; .* more seeds or folds"):
+        task.run(folder, *arguments)
+    resume = ["--resume_from_checkpoint", "true"]
+    with pytest.raises(ValueError, match="a finished run with other learning_rate"):
+        task.run(folder, *arguments, *resume, "--learning_rate", "2e-2")
+    marked = folder / "seed-7" / "run-results.json"
+    marked.write_text(json.dumps(json.loads(marked.read_text()) | {"minutes": 4321.0}))
+    more = task.run(folder, *arguments, *resume, "--num_seeds", "3")
+    assert [run["minutes"] for run in more["runs"][:2]] == [4321.0, first["runs"][1]["minutes"]]
+    assert len(more["runs"]) == 3
+    marked.write_text("{")
+    with pytest.raises(ValueError, match=r"run-results.json, line 1: .* delete it to measure again"):
+        task.run(folder, *arguments, *resume)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_folds_test_every_row_once(name: str, tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = tiny(name)
+    last = [*LAST, "--max_steps", "1", "--num_folds", "3"]
+    record = task.run(tmp_path / "run", *task.data("train", "test"), *last, "--folds", "1", "3")
+    assert [run["run"] for run in record["runs"]] == ["fold-1", "fold-3"]
+    assert set(record["scores"]) == {"held-out fold", "test"}
+    printed = capsys.readouterr().out
+    assert "| held-out fold |" in printed
+    assert "±" in printed
+
+
+def test_changed_data_are_noticed(tiny: Tiny, tmp_path: Path) -> None:
+    task = tiny("negation_scope")
+    test = tmp_path / "t.jsonl"
+    test.write_bytes(task.files["test"].read_bytes())
+    arguments = [*task.data("train"), "--test_file", str(test), *LAST, "--max_steps", "1"]
+    task.run(tmp_path / "run", *arguments)
+    test.write_bytes(task.files["dev"].read_bytes())
+    with pytest.raises(ValueError, match=r"a finished run with other contents of .*t\.jsonl"):
+        task.run(tmp_path / "run", *arguments, "--resume_from_checkpoint", "true")
+
+
+def test_test_sets_with_like_names_do_not_mix(tiny: Tiny, tmp_path: Path) -> None:
+    task = tiny("negation_scope")
+    paths = ["a/test.jsonl", "b/test.jsonl", "a_test.jsonl", "x.v1.jsonl", "x.v2.jsonl", "c/train.jsonl"]
+    for path in paths:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(task.files["dev"].read_bytes())
+    files = [str(tmp_path / path) for path in paths]
+    record = task.run(tmp_path / "run", *task.data("train"), "--test_file", *files, *LAST, "--max_steps", "1")
+    assert len(record["scores"]) == len(paths)
+    assert record["corpora"]["train"]["sentences"] == 60
+    assert len(list((tmp_path / "run").glob("predictions_*.jsonl"))) == len(paths)
+
+
+def test_the_best_model_is_kept_and_its_score_marked(tiny: Tiny, tmp_path: Path) -> None:
+    task = tiny("abstract_cloze")
+    steps = ["--max_steps", "12", "--eval_steps", "2", "--save_steps", "2", "--learning_rate", "1e-2"]
+    dev = ["--test_file", str(task.files["dev"])]
+    record = task.run(tmp_path / "run", *task.data("train", "dev"), *dev, *steps)
+    history = json.loads((tmp_path / "run" / "trainer_state.json").read_text())["log_history"]
+    evaluated = {entry["step"]: entry["eval_accuracy"] for entry in history if "eval_accuracy" in entry}
+    best = record["runs"][0]["best"]
+    assert len(evaluated) == 6
+    assert best["accuracy"] == max(evaluated.values()) == evaluated[best["step"]]
+    assert record["scores"]["dev"]["accuracy"]["mean"] == best["accuracy"]
+    assert "that score is optimistic" in (tmp_path / "run" / "README.md").read_text()
+
+
+def test_early_stopping_compares_f1(tiny: Tiny, tmp_path: Path) -> None:
+    task = tiny("negation_scope")
+    steps = ["--eval_strategy", "steps", "--eval_steps", "1", "--save_strategy", "steps", "--save_steps", "1"]
+    options = ["--early_stopping_patience", "1", "--validation_fraction", "0.3", "--max_steps", "3", *steps]
+    record = task.run(tmp_path / "run", *task.data("train"), *options)
+    assert set(record["runs"][0]["best"]) == {"step", "f1"}
+    assert record["training"]["metric_for_best_model"] == "f1"
+    assert "Nothing was scored" in (tmp_path / "run" / "README.md").read_text()
+
+
+def test_a_run_is_pushed_whole_and_the_token_nowhere_written(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pushed: list[Any] = []
+    monkeypatch.setattr(experiment, "create_repo", lambda repo_id, **_: SimpleNamespace(repo_id=repo_id))
+    monkeypatch.setattr(
+        experiment, "upload_folder", lambda **given: pushed.append((given["repo_id"], given["folder_path"]))
+    )
+    task = tiny("negation_scope")
+    token = ["--push_to_hub", "true", "--hub_token", "secret", "--hub_model_id", "me/model"]
+    arguments = [*task.data("train"), *LAST, "--max_steps", "1", "--card_dir", str(tmp_path / "cards")]
+    record = task.run(tmp_path / "run", *arguments, *token)
+    assert pushed == [("me/model", tmp_path / "run")]
+    assert "--hub_token ..." in record["command"]
+    for name in ("results.json", "run-results.json", "README.md"):
+        assert "secret" not in (tmp_path / "run" / name).read_text()
+    assert {path.name for path in (tmp_path / "cards").iterdir()} == {"run.json", "run.md"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--push_to_hub", "true", "--num_seeds", "2"], "leave out --num_seeds"),
+        (["--push_to_hub", "true", "--num_folds", "3"], "leave out --num_folds"),
+        (["--num_folds", "3", "--folds", "4"], r"--folds \[4\]: with --num_folds 3"),
+        (["--folds", "1"], "counted from 1"),
+        (["--num_folds", "2"], "must be at least 3"),
+        (["--num_folds", "3", "--validation_fraction", "0.2"], "leave out --validation_fraction"),
+        (["--num_folds", "9999"], r"number of groups of rows .*, 60"),
+        (["--num_seeds", "0"], "must be at least 1"),
+        (["--num_seeds", "2", "--resume_from_checkpoint", "somewhere"], "do not start from one checkpoint"),
+        (["--validation_fraction", "1.5"], "between 0 and 1"),
+        (["--max_train_samples", "0"], "at least 1"),
+        (["--eval_strategy", "epoch"], "evaluation needs a validation set"),
+        (["--remove_unused_columns", "true"], "leave it out"),
+        (["--dataset_config_name", "a"], "give --dataset_name as well"),
+        (["--test_file", "{train}", "{train}"], "--test_file names .* twice"),
+        (["--validation_fraction", "0.1", "--validation_file", "{train}"], "leave one out"),
+        (["--max_length", "513"], "reads 2 to 512 word pieces"),
+        (["--max_length", "1"], "reads 2 to 512 word pieces"),
+        (["--model_name_or_path", "/no/such/folder"], "there is no folder /no/such/folder"),
+    ],
+)
+def test_impossible_arguments_are_refused(arguments: list[str], message: str, tiny: Tiny, tmp_path: Path) -> None:
+    task = tiny("negation_scope")
+    given = [word.format(**{name: str(path) for name, path in task.files.items()}) for word in arguments]
+    with pytest.raises(ValueError, match=message):
+        task.run(tmp_path / "run", *task.data("train"), *LAST, "--max_steps", "1", *given)
+
+
+def test_a_trained_model_is_scored_as_it_is_in_the_columns_of_the_corpus(tiny: Tiny, tmp_path: Path) -> None:
+    task, gold, run = tiny("negation_scope"), tmp_path / "gold.txt", tmp_path / "run"
+    cells = {"He": "_ He _", "is": "_ is _", "not": "not _ _", "here": "_ here here"}
+    lines = ["\t".join(["c", "0", str(n), word, word, "X", "*", *cells[word].split()]) for n, word in enumerate(cells)]
+    gold.write_text("\n".join(lines) + "\n\n")
+    first = task.run(run, *task.data("train"), "--test_file", str(gold), *LAST, "--max_steps", "1", "--input", "normal")
+    predicted = (run / "predictions_gold.txt").read_text().splitlines()
+    assert [line.split("\t")[:8] for line in predicted[:4]] == [line.split("\t")[:8] for line in lines]
+    assert json.loads((run / "sem_star_gold.json").read_text())["cues_f1"] == 100.0
+    scoring = ["--model_name_or_path", str(run), "--test_file", str(gold)]
+    second = TinyTask("negation_scope", {}, []).run(tmp_path / "again", *scoring)
+    assert second["scores"] == first["scores"]
+    assert (second["model"]["attention_variant"], second["data"]["input"]) == ("OA-EMB", "normal")
+    with pytest.raises(ValueError, match=r"--attention_variant OA-C, but .* was trained with OA-EMB"):
+        TinyTask("negation_scope", {}, []).run(tmp_path / "other", *scoring, "--attention_variant", "OA-C")
+
+
+def test_datasets_of_the_hub(tiny: Tiny, tmp_path: Path) -> None:
+    task, hub = tiny("negation_scope"), tmp_path / "hub"
+    hub.mkdir()
+    for name in ("train", "test"):
+        (hub / f"{name}.jsonl").write_bytes(task.files[name].read_bytes())
+    record = task.run(tmp_path / "run", "--dataset_name", str(hub), *LAST, "--max_steps", "1")
+    assert set(record["corpora"]) == {"train", "test"}
+    with pytest.raises(ValueError, match=r"split (train|test).*question answering needs"):
+        tiny("question_answering").run(tmp_path / "other", "--dataset_name", str(hub), *LAST)

@@ -1,0 +1,128 @@
+"""The parts of training: splits, order of batches, rates, averages, replay, summaries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from clozeformers import BertForNegationScopeOA, BertNegationScopeOAConfig
+from clozeformers.training.arguments import ScriptTrainingArguments
+from clozeformers.training.ema import ExponentialMovingAverage
+from clozeformers.training.results import summarize
+from clozeformers.training.sampling import EpochLengthGroupedSampler, HardBatchReplaySampler
+from clozeformers.training.splits import folds, hold_out
+from clozeformers.training.trainer import LengthGroupedTrainer
+
+groups = st.lists(st.integers(1, 3), min_size=3, max_size=40).map(
+    lambda counts: [f"s{sentence}" for sentence, count in enumerate(counts) for _ in range(count)]
+)
+
+
+@given(groups, st.integers(0, 5))
+def test_folds_cover_the_corpus_once_and_keep_groups_together(rows: list[str], seed: int) -> None:
+    tested: list[int] = []
+    for split in folds(rows, 3, seed):
+        assert sorted([*split.train, *split.validation, *split.test]) == list(range(len(rows)))
+        parts = [{rows[number] for number in part} for part in split]
+        assert all(parts)
+        assert not parts[0] & parts[1]
+        assert not parts[0] & parts[2]
+        assert not parts[1] & parts[2]
+        assert len(parts[1]) <= len(parts[2])
+        tested += split.test
+    assert sorted(tested) == list(range(len(rows)))
+    assert list(folds(rows, 3, seed)) == list(folds(rows, 3, seed))
+
+
+@given(groups, st.floats(0.01, 0.5))
+def test_held_out_groups_are_whole(rows: list[str], fraction: float) -> None:
+    kept, held_out = hold_out(rows, fraction, 0)
+    assert sorted(kept + held_out) == list(range(len(rows)))
+    assert not {rows[number] for number in kept} & {rows[number] for number in held_out}
+    assert len({rows[number] for number in held_out}) == max(1, round(fraction * len(set(rows))))
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_encoder_and_head_learn_at_their_own_rates(frozen: bool, tmp_path: Path) -> None:
+    sizes = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 16}
+    model = BertForNegationScopeOA(BertNegationScopeOAConfig(**sizes, num_attention_heads=4))
+    model.base_model.requires_grad_(not frozen)
+    settings: dict[str, Any] = {"learning_rate": 1e-5, "weight_decay": 0.1, "use_cpu": True}
+    args = ScriptTrainingArguments(str(tmp_path), head_learning_rate=1e-3, **settings)
+    trainer = LengthGroupedTrainer(model, args)
+    decayed = trainer.get_decay_parameter_names(model)
+    groups = trainer.create_optimizer().param_groups
+    found = {id(value): (group["lr"], group["weight_decay"]) for group in groups for value in group["params"]}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            expected = (1e-5 if name.startswith("bert.") else 1e-3, 0.1 if name in decayed else 0.0)
+            assert found.pop(id(parameter)) == expected, name
+    assert not found
+    one_rate = LengthGroupedTrainer(model, ScriptTrainingArguments(str(tmp_path), **settings)).create_optimizer()
+    assert {group["lr"] for group in one_rate.param_groups} == {1e-5}
+
+
+def test_the_order_depends_on_seed_and_epoch_only() -> None:
+    lengths = torch.randint(5, 60, (300,), generator=torch.Generator().manual_seed(1)).tolist()
+    sampler = EpochLengthGroupedSampler(8, lengths, seed=3)
+    first = list(sampler)
+    torch.rand(7)
+    assert list(EpochLengthGroupedSampler(8, lengths, seed=3)) == first
+    assert sorted(first) == list(range(300))
+    sampler.set_epoch(1)
+    assert list(sampler) != first
+    assert list(EpochLengthGroupedSampler(8, lengths, seed=4)) != first
+    padded = sum(8 * max(lengths[index] for index in first[start : start + 8]) for start in range(0, 300, 8))
+    assert padded < 1.2 * sum(lengths)
+
+
+def test_hard_batches_are_replayed() -> None:
+    sampler = HardBatchReplaySampler(4, [*range(1, 31)], seed=0, num_replayed=2)
+    assert len(sampler) == (7 + 2) * 4
+    sampler.losses = [0.0, 5.0, 1.0, 2.0, 7.0, 99.0, 99.0]  # the last two are not known when replay begins
+    order = list(sampler)
+    batches = [order[first : first + 4] for first in range(0, len(order), 4)]
+    assert len(batches) == 9
+    assert batches[7:] == [batches[4], batches[1]]
+    assert max(Counter(index for batch in batches[:7] for index in batch).values()) == 1
+    sampler.set_epoch(1)
+    assert list(sampler)[:28] != order[:28]
+    with pytest.raises(ValueError, match="2 training examples fill no batch of 4; lower"):
+        HardBatchReplaySampler(4, [1, 2], seed=0, num_replayed=1)
+
+
+def test_averages_follow_their_definition() -> None:
+    model = nn.Linear(2, 1, bias=False)
+    model.weight.data = torch.tensor([[1.0, 2.0]])
+    averages = ExponentialMovingAverage(model, 0.5)
+    expected = model.weight.data.clone()
+    for step in (1, 2, 3, 40):
+        model.weight.data += step
+        keep = min(0.5, (1 + step) / (10 + step))
+        expected = keep * expected + (1 - keep) * model.weight.data
+        averages.update(step)
+    trained = model.weight.data.clone()
+    with averages.applied() as weights:
+        torch.testing.assert_close(model.weight.data, expected)
+        assert torch.equal(weights["weight"], trained)
+    with pytest.raises(RuntimeError), averages.applied():
+        raise RuntimeError
+    assert torch.equal(model.weight.data, trained)
+    averages.copy_to_model()
+    torch.testing.assert_close(model.weight.data, expected)
+    with pytest.raises(ValueError, match="not this model's: other"):
+        averages.resume({"other": torch.zeros(1, 2)})
+
+
+def test_summary_is_mean_and_sample_deviation() -> None:
+    runs = [{"dev": {"f1": 50.0, "pcs": 10.0}}, {"dev": {"f1": 70.0, "pcs": 10.0}}]
+    summary = summarize(runs)
+    assert summary["dev"]["f1"] == {"mean": pytest.approx(60), "std": pytest.approx(200**0.5), "runs": 2}
+    assert summarize(runs[:1])["dev"]["pcs"] == {"mean": 10.0, "std": 0.0, "runs": 1}

@@ -1,0 +1,218 @@
+"""Every recipe that the package has trains a step, and says what its name says."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors import safe_open
+
+from clozeformers.abstract_cloze.arguments import ClozeTrainingArguments
+from clozeformers.negation_scope.arguments import (
+    NegationDataArguments,
+    NegationModelArguments,
+    NegationTrainingArguments,
+)
+from clozeformers.training.recipe import RECIPES, find_recipe, load_recipe, parse_recipe
+
+from ..cloze_corpora import save_encoder
+from ..tiny_tasks import TinyTask, save_word_encoder
+
+PATHS = sorted(RECIPES.glob("*/*.yaml"))
+ALL = {(path.parent.name, path.stem): load_recipe(path) for path in PATHS}
+VARIANTS = ("oa-c", "oa-ca", "oa-em", "oa-emb")
+HEADS = {"encoder": (0, None), "question-only": (0, None), "duma": (1, "parallel"), "wn-duma": (1, "stacked")}
+CLASSES = (NegationModelArguments, NegationDataArguments, NegationTrainingArguments)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """A tiny encoder in the place of a recipe's own."""
+    made: dict[tuple[str, str], Path] = {}
+
+    def folder(task: str, recipe: str) -> Path:
+        small = recipe.startswith("minilm")
+        kind = next((kind for kind in ("roberta", "albert") if kind in recipe), "bert")
+        kind = kind if task == "abstract_cloze" or small else "xlnet"
+        if (task, kind) not in made:
+            save = save_encoder if task == "abstract_cloze" else save_word_encoder
+            made[task, kind] = save(tmp_path_factory.mktemp(kind), kind)
+        return made[task, kind]
+
+    return folder
+
+
+def model_of(task: TinyTask, recipe: str, settings: dict[str, Any], encoder: Callable[[str, str], Path]) -> list[str]:
+    """The arguments that replace a recipe's model by a tiny one, or give it word vectors."""
+    if task.name != "question_answering":
+        return ["--model_name_or_path", str(encoder(task.name, recipe))]
+    vectors = ["--word_vectors", str(task.files["vectors"])]
+    return vectors if "model_type" in settings else [*vectors, "--model_name_or_path", str(reader(task))]
+
+
+def reader(task: TinyTask) -> Path:
+    """A saved BiDAF, for the recipe that continues with one."""
+    folder = task.files["train"].parent / "reader"
+    if not folder.exists():
+        start = ["--train_file", str(task.files["train"]), "--max_steps", "1", "--save_strategy", "no"]
+        task.run(folder, *start, "--word_vectors", str(task.files["vectors"]))
+    return folder
+
+
+@pytest.mark.parametrize(("task_name", "recipe"), ALL)
+def test_recipe_trains_a_step(
+    task_name: str,
+    recipe: str,
+    tiny: Callable[[str], TinyTask],
+    encoder: Callable[[str, str], Path],
+    tmp_path: Path,
+) -> None:
+    task, settings = tiny(task_name), ALL[task_name, recipe]
+    given = model_of(task, recipe, settings, encoder)
+    limits = ["--max_train_samples", "16", "--max_predict_samples", "8", "--max_eval_samples", "8"]
+    limits += ["--per_device_train_batch_size", "4"]
+    options = ["--max_steps", "1", "--num_seeds", "1", "--bf16", "false", *limits]
+    record = task.run(tmp_path, *given, *task.data("train", "dev", "test"), *options, recipe=recipe)
+    assert record["recipe"] == recipe
+    assert record["scores"].keys() == {"test"}
+    assert all(0 <= measure["mean"] <= 100 for measure in record["scores"]["test"].values())
+    loss = json.loads((tmp_path / "train_results.json").read_text())["train_loss"]
+    assert math.isfinite(loss)
+    assert loss > 0
+    history = json.loads((tmp_path / "trainer_state.json").read_text())["log_history"]
+    main = "eval_accuracy" if task_name == "abstract_cloze" else "eval_f1"
+    assert any({"eval_loss", main} <= entry.keys() for entry in history)
+    config = json.loads((tmp_path / "config.json").read_text())
+    for name, value in settings.get("model_config", {}).items():
+        assert config[name] == value, name
+    with safe_open(tmp_path / "model.safetensors", "pt") as weights:
+        names = list(weights.keys())
+    blocks = {name.split(".")[2] for name in names if name.startswith("attention_stack.blocks")}
+    assert len(blocks) == settings.get("num_attention_blocks", 0)
+    assert any(name.startswith("co_attention.") for name in names) == bool(settings.get("num_co_attention_layers"))
+
+
+def test_there_is_a_recipe_for_every_row_of_the_papers() -> None:
+    negation = {
+        f"{size}{variant}-{given}"
+        for size in ("", "minilm-")
+        for variant in VARIANTS
+        for given in ("augment", "normal")
+    }
+    negation |= {"baseline-augment", "minilm-baseline-augment"}
+    cloze = {f"minilm-{head}" for head in HEADS} | {"bert-large", "roberta-large", "albert-xxlarge"}
+    cloze |= {f"albert-xxlarge-{head}" for head in HEADS if head != "encoder"}
+    readers = {f"bidaf-{kind}{rest}" for kind in ("glove", "fasttext") for rest in ("", "-characters")}
+    readers |= {"bidaf-fasttext-characters-conditional", "bidaf-gru", "bidaf-gru-dot"}
+    kinds = ("bidirectional", "self", "combined")
+    readers |= {f"{kind}-attention-window-{how}" for kind in kinds for how in ("sum", "max")}
+    for task, names in {"negation_scope": negation, "abstract_cloze": cloze, "question_answering": readers}.items():
+        assert names <= {recipe for name, recipe in ALL if name == task}
+    assert len([recipe for _, recipe in ALL if recipe.startswith("qanet-")]) == 7
+
+
+@pytest.mark.parametrize("recipe", [recipe for task, recipe in ALL if task == "negation_scope"])
+def test_negation_recipe_says_what_its_name_says(recipe: str) -> None:
+    settings = ALL["negation_scope", recipe]
+    head, given = recipe.removeprefix("minilm-").rsplit("-", 1)
+    assert settings["input"] == given
+    blocks = 0 if head == "baseline" else 2
+    assert (settings.get("attention_variant", "baseline").lower(), settings["num_attention_blocks"]) == (head, blocks)
+
+
+@pytest.mark.parametrize("recipe", [recipe for task, recipe in ALL if task == "abstract_cloze"])
+def test_cloze_recipe_says_what_its_name_says(recipe: str) -> None:
+    settings = ALL["abstract_cloze", recipe]
+    rest = recipe.removeprefix("albert-xxlarge").removeprefix("minilm").removeprefix("-")
+    head = rest if rest in HEADS else "encoder"
+    assert (settings["num_co_attention_layers"], settings.get("co_attention")) == HEADS[head]
+    assert settings["use_definitions"] is (head == "wn-duma")
+    assert settings["use_article"] is (head != "question-only")
+
+
+@pytest.mark.parametrize(
+    ("task", "small"), [(task, small) for task in ("negation_scope", "abstract_cloze") for small in (0, 1)]
+)
+def test_rows_of_one_table_differ_in_the_model_only(task: str, small: int) -> None:
+    varying = {"attention_variant", "num_attention_blocks", "num_block_heads", "input", "model_name_or_path"}
+    varying |= {"use_definitions", "use_article", "num_co_attention_layers", "co_attention", "num_co_attention_heads"}
+    varying |= {"co_attention_head_size", "co_attention_dropout"}
+    rows = [
+        {key: value for key, value in settings.items() if key not in varying}
+        for (name, recipe), settings in ALL.items()
+        if name == task and recipe.startswith("minilm") == bool(small)
+    ]
+    assert len(rows) >= 4
+    assert all(row == rows[0] for row in rows)
+
+
+@pytest.mark.parametrize("pair", [("bidaf-gru", "bidaf-gru-dot"), ("small-bidaf-gru", "small-bidaf-gru-dot")])
+def test_a_reader_and_its_baseline_differ_in_the_attention_only(pair: tuple[str, str]) -> None:
+    first, second = ({**ALL["question_answering", name]} for name in pair)
+    assert (first["model_config"] | {"attention": "dot"}) == second["model_config"]
+    assert (first | {"model_config": None}) == (second | {"model_config": None})
+
+
+def test_the_defaults_of_abstract_cloze_are_the_papers() -> None:
+    (training,) = parse_recipe("abstract_cloze", (ClozeTrainingArguments,), ["--output_dir", "x", "--use_cpu", "true"])
+    recipe = ALL["abstract_cloze", "albert-xxlarge-wn-duma"]
+    for name in ClozeTrainingArguments.always_recorded - {"seed"}:
+        assert getattr(training, name) == recipe[name], name
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize("name", ["recipe.yaml", "recipe.json"])
+def test_the_command_line_overrides_the_recipe(name: str, tmp_path: Path) -> None:
+    recipe = tmp_path / name
+    values = {
+        "model_name_or_path": "a",
+        "learning_rate": 1e-5,
+        "test_file": ["x", "y"],
+        "load_best_model_at_end": False,
+    }
+    recipe.write_text(json.dumps(values))
+    output = ["--output_dir", str(tmp_path), "--use_cpu", "true"]
+    given = [str(recipe), "--learning_rate", "2e-5", "--test_file", "z", *output]
+    model, data, training = parse_recipe("negation_scope", CLASSES, given)
+    assert (model.model_name_or_path, training.learning_rate, data.test_file) == ("a", 2e-5, ["z"])
+    assert parse_recipe("negation_scope", CLASSES, [str(recipe), *output])[1].test_file == ["x", "y"]
+
+
+def test_a_recipe_extends_another(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("a: 1\nb: {c: 2, d: 3}\ne: [1, 2]\nf: 4\n")
+    (tmp_path / "own.yaml").write_text("extends: base.yaml\nb: {c: 5, d: null}\ne: [3]\nf: null\n")
+    assert load_recipe(tmp_path / "own.yaml") == {"a": 1, "b": {"c": 5}, "e": [3]}
+    (tmp_path / "base.yaml").write_text("extends: own.yaml\n")
+    with pytest.raises(ValueError, match="which extends it in turn"):
+        load_recipe(tmp_path / "own.yaml")
+    (tmp_path / "own.yaml").write_text("extends: nothing.yaml\n")
+    with pytest.raises(FileNotFoundError, match=r"own.yaml extends nothing.yaml, which does not exist"):
+        load_recipe(tmp_path / "own.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("learnin_rate: 1\n", "unknown fields learnin_rate"),
+        ("- a\n- b\n", "a recipe is a mapping"),
+        ("a: [", "cannot be"),
+    ],
+)
+def test_a_wrong_recipe_is_refused_with_its_name(text: str, message: str, tmp_path: Path) -> None:
+    recipe = tmp_path / "wrong.yaml"
+    recipe.write_text(text)
+    with pytest.raises(ValueError, match=message) as error:
+        parse_recipe("negation_scope", CLASSES, [str(recipe)])
+    assert str(recipe) in str(error.value)
+
+
+def test_a_recipe_that_does_not_exist_names_similar_ones() -> None:
+    assert find_recipe("negation_scope", "oa-ca-augment") == RECIPES / "negation_scope" / "oa-ca-augment.yaml"
+    with pytest.raises(FileNotFoundError, match=r"no recipe 'oa-ca-augmented'; .* such as oa-ca-augment"):
+        find_recipe("negation_scope", "oa-ca-augmented")
