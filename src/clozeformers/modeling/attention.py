@@ -20,8 +20,8 @@ class QueryContextAttention(nn.Module):
     """Base class of all query-context attentions; a subclass defines `forward`, or `attend` for both.
 
     `build_attention` calls the class with the width of context and query, and with those of its options that the
-    constructor names. A submodule with parameters of its own names its
-    ``fan_in``; models initialise it with U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
+    constructor names. A submodule with parameters of its own names its ``fan_in``; models initialise it with
+    U(-1/sqrt(fan_in), 1/sqrt(fan_in)).
 
     Attributes:
         output_size: width of the output.

@@ -1,11 +1,12 @@
 """The runs of a command: one a seed and fold, each resumable, recorded and never overwritten.
 
-    experiment = Experiment(CARD, "run_negation_scope.py", (model_args, data_args, args), corpora, command)
+    arguments = (model_args, data_args, args)
+    experiment = Experiment(CARD, "run_negation_scope.py", arguments=arguments, corpora=corpora, command=command)
     for run in experiment.runs():                     # finished ones are skipped
         trainer = ...                                 # with run.args and run.corpora
         run.fit(trainer)
         for name, rows in run.corpora.test.items():
-            run.record(name, scores)
+            run.record(trainer, name, metrics)
     experiment.publish()                              # results.json, model card, Hub
 
 The output folder holds `results.json` and `README.md`, and a folder a run if there are several. A run's folder holds
@@ -44,7 +45,6 @@ logger = logging.getLogger(__name__)
 RESULTS_FILE = "results.json"
 _RUN_RESULTS, _RUN_ARGUMENTS = "run-results.json", "run-arguments.json"
 _DAMAGED = "delete it to measure again"
-_FILE_FIELDS = ("train_file", "validation_file", "test_file", "exclude_articles_of")
 # Arguments that change nothing about the model; and the token, which must not be written down.
 _NOT_RECORDED = {"output_dir", "resume_from_checkpoint", "run_name", "card_dir", "report_to", "disable_tqdm", "folds"}
 _NOT_RECORDED |= {"log_level", "log_level_replica", "hub_token"}
@@ -241,14 +241,12 @@ class Experiment:
 
     @cached_property
     def _decisive_arguments(self) -> dict[str, Any]:
-        """All that decides a run's result: arguments, and a digest of each file that they name."""
-        decisive: dict[str, Any] = {}
-        for group in (self.model_args, self.data_args):
-            fields = dataclasses.asdict(group)
-            decisive |= fields
-            for name in _FILE_FIELDS:
-                named = fields.get(name) or []
-                for path in [named] if isinstance(named, str) else named:
+        """All that decides a run's result: arguments, and a digest of each file that the data arguments name."""
+        data = dataclasses.asdict(self.data_args)
+        decisive = dataclasses.asdict(self.model_args) | data
+        for value in data.values():
+            for path in value if isinstance(value, list) else [value]:
+                if isinstance(path, str) and Path(path).exists():
                     decisive[f"contents of {path}"] = _digest(Path(path))
         # Additional seeds do not change the others.
         return decisive | {name: value for name, value in training_record(self.args).items() if name != "num_seeds"}

@@ -276,7 +276,7 @@ def _statistics(card: TaskCard, record: Record) -> str:
     rows = [[name, *(f"{counts[column]:,}" for column in card.counts)] for name, counts in record["corpora"].items()]
     text = markdown_table(["corpus", *card.counts.values()], rows, numbers=len(card.counts))
     if record.get("excluded"):
-        text += f"\n\n{record['excluded']:,} training rows were left out for their articles."
+        text += f"\n\n{record['excluded']:,} training rows were left out."
     features = record["runs"][0].get("features") or {}
     lines = "\n".join(f"* {name}: {report}" for name, report in features.items())
     return f"{text}\n\n{lines}" if lines else text
