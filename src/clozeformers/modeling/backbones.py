@@ -41,10 +41,27 @@ class BackboneMixin(PreTrainedModel):
     # The heads divide the loss by the number of items in the whole (accumulated, distributed) batch.
     accepts_loss_kwargs = True
 
+    @classmethod
+    def is_custom_code(cls) -> bool:
+        """False: weights are initialised by `transformers.initialization`, which leaves loaded ones alone.
+
+        For custom code, `from_pretrained` passes over modules that have submodules only, whose encoders then draw
+        missing weights from another distribution than a new model's.
+        """
+        return False
+
     def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> PreTrainedModel:
         """Build the encoder, by default without its pooler."""
         return self.backbone_class(
             config, **{"add_pooling_layer": add_pooling_layer} if self.backbone_has_pooler else {}
+        )
+
+    def wanted_outputs(self, attentions: bool | None, hidden_states: bool | None) -> tuple[bool, bool]:
+        """Resolve `output_attentions` and `output_hidden_states`: None for what the config says."""
+        config = self.config
+        return (
+            bool(config.output_attentions if attentions is None else attentions),
+            bool(config.output_hidden_states if hidden_states is None else hidden_states),
         )
 
     def encode(self, *, token_type_ids: Tensor | None, **inputs: Any) -> Any:
@@ -75,6 +92,7 @@ class XLNetBackbone(BackboneMixin, XLNetPreTrainedModel):
     """XLNet."""
 
     backbone_class = XLNetModel
+    _no_split_modules: ClassVar[list[str]] = ["CheckpointedXLNetLayer"]
     backbone_kwargs: ClassVar[dict[str, Any]] = {"use_mems": False}  # memories are for language modelling
 
     def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> XLNetModel:
@@ -83,6 +101,12 @@ class XLNetBackbone(BackboneMixin, XLNetPreTrainedModel):
         backbone.layer = nn.ModuleList(CheckpointedXLNetLayer(config) for _ in range(config.n_layer))
         # XLNet creates some parameters in float32 whatever the `dtype` of `from_pretrained`.
         return backbone.to(torch.get_default_dtype())
+
+    def encode(self, *, token_type_ids: Tensor | None, **inputs: Any) -> Any:
+        """As the base class; XLNet subtracts the mask from 1.0, which ONNX export allows for a mask of floats only."""
+        if inputs["attention_mask"] is not None:
+            inputs["attention_mask"] = inputs["attention_mask"].to(self.dtype)
+        return super().encode(token_type_ids=token_type_ids, **inputs)
 
 
 class BertBackbone(BackboneMixin, BertPreTrainedModel):
@@ -101,6 +125,7 @@ class AlbertBackbone(BackboneMixin, AlbertPreTrainedModel):
     """ALBERT."""
 
     backbone_class = AlbertModel
+    _no_split_modules: ClassVar[list[str]] = ["CheckpointedAlbertLayer"]
 
     def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> AlbertModel:
         """Build ALBERT with gradient checkpointing."""
@@ -114,6 +139,7 @@ class DebertaV2Backbone(BackboneMixin, DebertaV2PreTrainedModel):
     """DeBERTa v2 and v3."""
 
     backbone_class = DebertaV2Model
+    _no_split_modules: ClassVar[list[str]] = ["DebertaV2Layer"]
     backbone_has_pooler = False
 
 

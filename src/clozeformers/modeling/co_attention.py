@@ -129,6 +129,8 @@ class CoAttentionFeatures(NamedTuple):
 class CoAttentionStack(nn.Module):
     """Layers of co-attention with shared weights, on the normalised output of an encoder."""
 
+    _no_split_modules = ("CoAttentionStack",)  # for models, which gather the names from their children
+
     def __init__(
         self, num_layers: int, hidden_size: int, num_heads: int, head_size: int, mode: str, dropout: float
     ) -> None:
@@ -172,7 +174,7 @@ def segment_masks(token_type_ids: Tensor, real: Tensor, article_separators: int)
         or, in inputs without type 2, is the first real position of type 0; it is never taken for a separator.
     """
     article, option, end = (real & (token_type_ids == kind) for kind in (0, OPTION_TYPE, END_TYPE))
-    is_class = torch.where(end.any(1, keepdim=True), end, article & (article.cumsum(1) == 1))
+    is_class = end | (article & (article.cumsum(1) == 1) & ~end.any(1, keepdim=True))
     return is_class | (article & ~_last(article, article_separators)), option & ~_last(option, 1)
 
 

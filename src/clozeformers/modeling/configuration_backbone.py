@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, ClassVar
 
+from huggingface_hub.errors import StrictDataclassError
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.pipelines import PIPELINE_REGISTRY
+
+# Upper bounds, far above every model's: a config from elsewhere must not make the library allocate all memory.
+MAX_SIZE, MAX_LAYERS = 16_384, 1_000
 
 
 class TaskConfigMixin:
@@ -16,11 +20,18 @@ class TaskConfigMixin:
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
-        """As `PreTrainedConfig.from_dict`, without the checkpoint's own code if the library is registered."""
+        """As `PreTrainedConfig.from_dict`, without the checkpoint's own code if the library is registered.
+
+        Raises:
+            ValueError: for a field of another type or out of range.
+        """
         if cls.pipeline_task in PIPELINE_REGISTRY.supported_tasks:
             # transformers prefers a checkpoint's pipeline, which it asks to trust, to the registered one.
             config_dict = {key: config_dict[key] for key in config_dict if key not in ("auto_map", "custom_pipelines")}
-        return super().from_dict(config_dict, **kwargs)  # type: ignore[misc]
+        try:
+            return super().from_dict(config_dict, **kwargs)  # type: ignore[misc]
+        except StrictDataclassError as error:
+            raise ValueError(f"{cls.__name__}: {error.__cause__}") from error
 
     def check_at_least(self, least: int, *names: str) -> None:
         """Raise a ValueError if a field is neither None nor at least this large."""
@@ -28,6 +39,13 @@ class TaskConfigMixin:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise ValueError(f"{name} is {value}; it must be at least {least}")
+
+    def check_between(self, least: int, most: int, *names: str) -> None:
+        """Raise a ValueError if a field is neither None nor within these bounds."""
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise ValueError(f"{name} is {value}; it must be at least {least} and at most {most}")
 
     def check_dropout(self, *names: str) -> None:
         """Raise a ValueError if a field is no probability below 1."""

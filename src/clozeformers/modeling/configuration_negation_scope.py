@@ -1,7 +1,6 @@
 """Configs of the negation scope models: a backbone's config with the fields of the head."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: `@strict` cannot check types that are strings.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from transformers import (
 )
 
 from .attention import check_heads
-from .configuration_backbone import BackboneConfigMixin
+from .configuration_backbone import MAX_LAYERS, MAX_SIZE, BackboneConfigMixin
 from .context_query_attention import check_attention
 
 SCOPE_LABELS = {0: "out-of-scope", 1: "in-scope"}
@@ -69,9 +68,9 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
 
     def validate_negation_scope_head(self) -> None:
         """Raise a ValueError for fields out of range; also called by `@strict`."""
-        self.check_at_least(0, "num_attention_blocks")
+        self.check_between(0, MAX_LAYERS, "num_attention_blocks")
         self.check_dropout("head_dropout")
-        self.check_at_least(1, "max_cue_length")
+        self.check_between(1, MAX_SIZE, "max_cue_length")
         if self.num_labels != len(SCOPE_LABELS):  # type: ignore[attr-defined]
             raise ValueError(f"num_labels is {self.num_labels}; it must be 2, in scope and out of scope")  # type: ignore[attr-defined]
         if not self.is_baseline:

@@ -1,7 +1,6 @@
 """Configs of the abstract cloze models: a backbone's config with the fields of the co-attention head."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: `@strict` cannot check types that are strings.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from transformers import (
 )
 
 from .co_attention import CO_ATTENTIONS
-from .configuration_backbone import BackboneConfigMixin
+from .configuration_backbone import MAX_LAYERS, MAX_SIZE, BackboneConfigMixin
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -58,8 +57,9 @@ class WNDumaConfigMixin(BackboneConfigMixin):
         """Raise a ValueError for fields out of range; also called by `@strict`."""
         if self.co_attention not in CO_ATTENTIONS:
             raise ValueError(f"co_attention is {self.co_attention!r}; known are {', '.join(CO_ATTENTIONS)}")
-        self.check_at_least(0, "num_co_attention_layers")
-        self.check_at_least(1, "num_co_attention_heads", "co_attention_head_size", "max_option_length")
+        self.check_between(0, MAX_LAYERS, "num_co_attention_layers")
+        self.check_between(1, MAX_SIZE, "num_co_attention_heads", "co_attention_head_size")
+        self.check_at_least(1, "max_option_length")
         self.check_dropout("co_attention_dropout")
 
 

@@ -108,6 +108,9 @@ class QueryContextBlock(GradientCheckpointingLayer):
 class QueryContextStack(nn.Module):
     """Blocks one after the other, each with the query extracted from its own input (section 4)."""
 
+    # Models gather these names from their children: a block's residuals have to be on one device.
+    _no_split_modules = ("QueryContextBlock",)
+
     def __init__(self, num_blocks: int, hidden_size: int, num_heads: int, attention: str, dropout: float) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(
@@ -200,8 +203,7 @@ class NegationScopeMixin(BackboneMixin):
         Raises:
             ValueError: if a cue has more than `config.max_cue_length` pieces (not checked in compiled code).
         """
-        if output_attentions is None:
-            output_attentions = self.config.output_attentions
+        output_attentions, output_hidden_states = self.wanted_outputs(output_attentions, output_hidden_states)
         encoded = self.encode(
             input_ids=input_ids,
             attention_mask=attention_mask,
@@ -222,7 +224,7 @@ class NegationScopeMixin(BackboneMixin):
                 context_mask,
                 query_mask,
                 self._query_length(query_mask),
-                bool(output_attentions),
+                output_attentions,
             )
             hidden_states = self.dropout(read) + hidden_states
         logits = self.scope_classifier(self.dropout(hidden_states))

@@ -75,6 +75,16 @@ class _Options(NamedTuple):
     inputs: dict[str, Tensor | None]  # arguments of the encoder
 
 
+class FullPrecisionLinear(nn.Linear):
+    """Linear layer that computes in float32 or more: in lower precision, the logits of different options tie."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """As `nn.Linear`, whatever the dtype of the weights and under autocast too."""
+        dtype = torch.promote_types(inputs.dtype, torch.float32)
+        with torch.autocast(inputs.device.type, enabled=False):
+            return linear(inputs.to(dtype), self.weight.to(dtype), self.bias.to(dtype))
+
+
 class WNDumaMixin(BackboneMixin):
     """The head, over the encoder that a subclass names as its second base."""
 
@@ -102,7 +112,7 @@ class WNDumaMixin(BackboneMixin):
             given = [getattr(config, name, None) for name in self.pooled_dropouts]
             self.dropout = nn.Dropout(next((value for value in given if value is not None), 0.0))
         # Not `classifier`: checkpoints fine-tuned for another task have weights of that name.
-        self.option_classifier = nn.Linear(2 * size if layers else size, 1)
+        self.option_classifier = FullPrecisionLinear(2 * size if layers else size, 1)
         self.post_init()
 
     def build_pooler(self, config: Any) -> None:
@@ -144,10 +154,7 @@ class WNDumaMixin(BackboneMixin):
             ValueError: for inputs of other shapes, without token types, with an option without pieces, or with a label
                 out of range (values are not checked in compiled code).
         """
-        if output_attentions is None:
-            output_attentions = self.config.output_attentions
-        if output_hidden_states is None:
-            output_hidden_states = self.config.output_hidden_states
+        output_attentions, output_hidden_states = self.wanted_outputs(output_attentions, output_hidden_states)
         shape = _shape(input_ids, inputs_embeds)
         options = self._flatten(shape, input_ids, attention_mask, token_type_ids, inputs_embeds)
         segments = None if self.co_attention is None else self._segments(shape, options)
@@ -164,7 +171,7 @@ class WNDumaMixin(BackboneMixin):
             article_mask, option_mask = (_rows(mask, rows) for mask in segments)
             read = self.co_attention(encoded.last_hidden_state, article_mask, option_mask, output_attentions)
             features = read.features
-        scores = self._classify(features)
+        scores = self.option_classifier(features).squeeze(-1)
         if rows is not None:
             scores = scores.new_zeros(options.is_option.shape).index_copy(0, rows, scores)
         is_option = options.is_option.view(shape[:2])
@@ -180,13 +187,6 @@ class WNDumaMixin(BackboneMixin):
             attentions=encoded.attentions,
             **(_co_attentions(read, options.order, shape) if read is not None and output_attentions else {}),
         )
-
-    def _classify(self, features: Tensor) -> Tensor:
-        """One logit per row, in float32 or more: lower precision makes different options tie."""
-        dtype = torch.promote_types(features.dtype, torch.float32)
-        with torch.autocast(features.device.type, enabled=False):
-            weight, bias = self.option_classifier.weight.to(dtype), self.option_classifier.bias.to(dtype)
-            return linear(features.to(dtype), weight, bias).squeeze(-1)
 
     def _flatten(
         self,

@@ -36,8 +36,12 @@ class FanInLinear(nn.Linear):
         return self.in_features
 
 
-class HeadwiseLinear(nn.Module):
-    """One linear layer per head: ``[B, H, *, in] -> [B, H, *, out]``."""
+class HeadwiseParameters(nn.Module):
+    """Weight and bias of one linear layer per head.
+
+    The maps below multiply with the weight themselves. They call this module to get it: with offloading, a module has
+    its parameters only while its `forward` runs.
+    """
 
     bias: nn.Parameter
 
@@ -49,7 +53,15 @@ class HeadwiseLinear(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -(in_features**-0.5), in_features**-0.5)
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def forward(self) -> tuple[Tensor, Tensor]:
+        """Return weight ``[H, in, out]`` and bias ``[H, out]``."""
+        return self.weight, self.bias
+
+
+class HeadwiseLinear(HeadwiseParameters):
+    """One linear layer per head: ``[B, H, *, in] -> [B, H, *, out]``."""
+
+    def forward(self, inputs: Tensor) -> Tensor:  # type: ignore[override]
         """Apply each head's layer to that head's vectors."""
         outputs = inputs @ self.weight
         return outputs if self.bias is None else outputs + self.bias.unsqueeze(-2)
@@ -78,7 +90,7 @@ class QueryWrittenMap(Alpha):
     def __init__(self, hidden_size: int, num_heads: int) -> None:
         super().__init__(hidden_size, num_heads)
         self.context_projection = FanInLinear(hidden_size, hidden_size)
-        self.output = HeadwiseLinear(num_heads, self.head_size, self.head_size)
+        self.output = HeadwiseParameters(num_heads, self.head_size, self.head_size)
 
     def write(self, query: Tensor) -> tuple[Tensor, Tensor]:
         """``[B, N, D] -> A [B, H, N, d_k (in), d_k (out)]`` and ``a``, broadcastable to ``[B, H, N, d_k]``."""
@@ -103,7 +115,8 @@ class MultiplicationAlpha(QueryWrittenMap):
     def write(self, query: Tensor) -> tuple[Tensor, Tensor]:
         """A_j is W2 with its rows scaled by q[j]."""
         scale = split_heads(self.query_projection(query).relu(), self.num_heads)
-        return scale.unsqueeze(-1) * self.output.weight.unsqueeze(1), self.output.bias.unsqueeze(1)
+        weight, bias = self.output()
+        return scale.unsqueeze(-1) * weight.unsqueeze(1), bias.unsqueeze(1)
 
 
 class ConvolutionAlpha(QueryWrittenMap):
@@ -125,10 +138,10 @@ class ConvolutionAlpha(QueryWrittenMap):
         """A_j is the product of the convolution and the linear layer after it."""
         filters = split_heads(self.filters(query), self.num_heads).unflatten(-1, (self.width, self.width))
         filter_biases = split_heads(self.filter_biases(query), self.num_heads)
-        layer = self.output.weight.unflatten(1, (self.width, self.width))  # [H, filter, position, out]
+        weight, bias = self.output()
+        layer = weight.unflatten(1, (self.width, self.width))  # [H, filter, position, out]
         matrix = torch.einsum("bhnfw,hfpo->bhnpwo", filters, layer).flatten(3, 4)
-        bias = filter_biases @ layer.sum(2) + self.output.bias.unsqueeze(1)
-        return matrix, bias
+        return matrix, filter_biases @ layer.sum(2) + bias.unsqueeze(1)
 
 
 class Beta(_Part):
