@@ -58,6 +58,11 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
     """
 
     input_format = 'question="..." and context="...", or a mapping with both'
+    input_names = ("question", "context")
+    training_hint = (
+        "use a model that was fine-tuned for extractive question answering, or train a reader with "
+        "run_glue_style/run_extractive_qa.py"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
