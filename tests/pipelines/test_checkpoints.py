@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from transformers import (
     AutoModelForMultipleChoice,
     AutoModelForQuestionAnswering,
+    AutoModelForTokenClassification,
     BertConfig,
     BertForMaskedLM,
     BertForMultipleChoice,
@@ -23,8 +24,9 @@ from transformers import (
     Pipeline,
     pipeline,
 )
+from transformers.pipelines import PIPELINE_REGISTRY
 
-from clozeformers import AutoModelForNegationScope, BertWithWNDuma
+from clozeformers import AutoModelForNegationScope, BertWithWNDuma, NegationScopePipeline, save_with_code
 from clozeformers.cli import main
 from clozeformers.pipelines.base import TextPipeline
 from clozeformers.tasks import TASKS
@@ -159,6 +161,36 @@ def test_the_head_may_be_that_of_an_adapter(with_head: bool, tmp_path: Path) -> 
 
 
 # ------------------------------------------------------------------------------------------- tasks and default models
+
+
+@pytest.mark.parametrize("task", OWN)
+def test_pipelines_of_other_tasks_name_the_right_one(task: str, tmp_path: Path) -> None:
+    folder = save_own(task, tmp_path)
+    others = {"token-classification", "ner", "question-answering", "feature-extraction", SCOPE, QA, CLOZE} - {task}
+    for other in others:
+        with pytest.raises(ValueError, match=f'is a model for "{task}", not for "{other}"; use pipeline."{task}", mod'):
+            load(other, folder)
+
+
+def test_pipelines_of_users_may_use_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PIPELINE_REGISTRY, "supported_tasks", dict(PIPELINE_REGISTRY.supported_tasks))
+    own = type("ClinicalScopePipeline", (NegationScopePipeline,), {"__module__": __name__})
+    PIPELINE_REGISTRY.register_pipeline("clinical-scope", own, pt_model=AutoModelForTokenClassification)
+    assert type(load("clinical-scope", save_own(SCOPE, tmp_path))) is own
+
+
+@pytest.mark.parametrize("task", OWN)
+@pytest.mark.parametrize("with_code", [False, True])
+def test_the_task_is_inferred_from_the_model(task: str, with_code: bool, tmp_path: Path) -> None:
+    built = OWN[task][0]()
+    sources = save_with_code(built, tmp_path) if with_code else built.save_pretrained(tmp_path) or []
+    assert type(load(None, str(tmp_path), trust_remote_code=True)) is type(built)
+    for source in sources:
+        source.write_text("raise RuntimeError('code of the checkpoint was run')\n")
+    loaded = load(None, str(tmp_path))
+    assert type(loaded) is type(built)
+    loaded.save_pretrained(tmp_path / "again")
+    assert "custom_pipelines" not in json.loads((tmp_path / "again" / "config.json").read_text())
 
 
 @pytest.mark.parametrize("task", [task.pipeline_name for task in TASKS])
