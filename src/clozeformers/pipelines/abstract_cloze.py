@@ -20,7 +20,7 @@ from ..abstract_cloze.encoding import (
 )
 from ..abstract_cloze.questions import cloze_question_of
 from ..text import truncate_repr
-from .base import TextPipeline
+from .base import TextPipeline, check_flags
 
 _DEFAULT_MAX_LENGTH = 150
 
@@ -94,9 +94,7 @@ class AbstractClozePipeline(TextPipeline):
         option_reader: DefinitionReader | None = None,
         **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        for name, value in (("use_definitions", use_definitions), ("use_article", use_article)):
-            if value is not None and not isinstance(value, bool):
-                raise TypeError(f"{name} is {type(value).__name__} {truncate_repr(value)}; it must be True or False")
+        check_flags(use_definitions=use_definitions, use_article=use_article)
         if option_reader is not None and not hasattr(option_reader, "many"):
             raise TypeError(
                 f"option_reader is {type(option_reader).__name__} {truncate_repr(option_reader)}; it must have the "

@@ -258,9 +258,21 @@ def is_single(inputs: Any) -> bool:
     return isinstance(inputs, (str, bytes, bytearray, Mapping)) or not isinstance(inputs, (Iterable, Dataset))
 
 
+def is_list_of_one(inputs: Any) -> bool:
+    """Whether this is a list or tuple that holds one input."""
+    return isinstance(inputs, (list, tuple)) and len(inputs) == 1 and is_single(inputs[0])
+
+
 def is_indexed(inputs: Any) -> bool:
     """Whether a collection has a length and numbered items; otherwise it is a stream."""
     return hasattr(inputs, "__len__") and hasattr(inputs, "__getitem__") and not isinstance(inputs, IterableDataset)
+
+
+def check_flags(**flags: Any) -> None:
+    """Raise a TypeError unless each is True, False or None."""
+    for name, value in flags.items():
+        if value is not None and not isinstance(value, bool):
+            raise TypeError(f"{name} is {type(value).__name__} {truncate_repr(value)}; it must be True or False")
 
 
 def check_count(name: str, value: Any, at_least: int = 1) -> None:

@@ -12,7 +12,7 @@ from ..negation_scope.collator import NegationCollator
 from ..negation_scope.cues import Span
 from ..negation_scope.inputs import CueDetector, CueInSentence, cues_of_input
 from ..negation_scope.windows import encode_cues, word_probabilities
-from .base import TextPipeline
+from .base import TextPipeline, check_flags
 
 _FALLBACK_MAX_LENGTH = 512
 
@@ -67,6 +67,7 @@ class NegationScopePipeline(TextPipeline):
         return_words: bool | None = None,
         **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        check_flags(affixes=affixes, return_words=return_words)
         preprocess = {"affixes": affixes, "cue_detector": cue_detector}
         return self._group_parameters(preprocess, {"return_words": return_words}, **kwargs)
 
