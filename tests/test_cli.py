@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 from transformers import Pipeline
 
 from clozeformers import BertWithWNDuma
-from clozeformers.cli import main, show_scopes, terminal_has_colour
+from clozeformers.cli import _parser, main, show_scopes, terminal_has_colour
 
 from .cloze_models import tiny_wn_duma
 from .hub_models import SENTENCE, save_tiny, tiny_pipeline, tiny_word_reader
@@ -156,6 +157,17 @@ def test_code_of_a_model_is_not_run_whatever_the_standard_input_says(
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert main(["scope", "-", "--model", str(tmp_path)]) == 2
     assert "contains custom code" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["results", "scope", "answer", "ensemble", "analyze", "curves", "export"])
+def test_arguments_may_have_the_order_that_the_help_shows(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    usage = capsys.readouterr().out.partition("\n\n")[0]
+    usage = re.sub(r"\[--weighted\]|\[--output \w+\]", "", usage)  # would end the values of --weights
+    shown = re.findall(r"--[a-z]+|[A-Z]+", usage)
+    options = _parser().parse_args([command, *(word if word.startswith("-") else "1" for word in shown)])
+    assert options.name == command
 
 
 def test_errors_of_the_user_are_told_without_a_traceback(

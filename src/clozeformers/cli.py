@@ -38,8 +38,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="clozeformers", description=__doc__)
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
 
-    def add(name: str, run: Callable[[argparse.Namespace], Iterator[str]], help: str) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=help)
+    def add(
+        name: str, run: Callable[[argparse.Namespace], Iterator[str]], help: str, usage: str | None = None
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=help, usage=usage and f"%(prog)s [-h] {usage}")
         command.set_defaults(command=run)
         return command
 
@@ -49,11 +51,17 @@ def _parser() -> argparse.ArgumentParser:
     scope.add_argument("texts", nargs="+", metavar="TEXT", help='a text; "-" for each line of the standard input')
     scope.add_argument("--model", required=True, help="a negation scope model: a folder or a name on the Hub")
     scope.add_argument("--json", action="store_true", help="one JSON object a text instead of marked text")
-    answer = add("answer", _answer, "answer a question from a text")
+    # An option of several values takes what comes after it: the usage shows it behind the positional arguments.
+    answer = add("answer", _answer, "answer a question from a text", "QUESTION TEXT --model MODEL [MODEL ...]")
     answer.add_argument("question", metavar="QUESTION")
     answer.add_argument("context", metavar="TEXT", help='the text with the answer; "-" for the standard input')
     answer.add_argument("--model", required=True, nargs="+", help="a question answering model; several vote")
-    ensemble = add("ensemble", _ensemble, "let the predictions of several models vote, and score all")
+    ensemble = add(
+        "ensemble",
+        _ensemble,
+        "let the predictions of several models vote, and score all",
+        "DATA FILE [FILE ...] [--weights WEIGHT [WEIGHT ...]] [--weighted] [--output FILE]",
+    )
     ensemble.add_argument("data", type=Path, metavar="DATA", help="the questions, a SQuAD file")
     ensemble.add_argument("predictions", type=Path, nargs="+", metavar="FILE", help="predictions, one file a model")
     ensemble.add_argument("--weights", type=float, nargs="+", help="one a model, such as its F1 on development data")

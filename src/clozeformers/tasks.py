@@ -27,6 +27,7 @@ from .modeling.modeling_qanet import QANetForQuestionAnswering
 from .modeling.modeling_wn_duma import WN_DUMA_MODELS
 from .modeling.tokenization_word_char import WordCharTokenizer
 from .pipelines.abstract_cloze import AbstractClozePipeline
+from .pipelines.checkpoints import NoDefaultModel, reporting
 from .pipelines.negation_scope import NegationScopePipeline
 from .pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 
@@ -125,7 +126,11 @@ def register() -> None:
             AutoTokenizer.register(config, tokenizer, exist_ok=True)
         if task.pipeline_name not in PIPELINE_REGISTRY.supported_tasks:
             PIPELINE_REGISTRY.register_pipeline(
-                task.pipeline_name, task.pipeline, pt_model=task.auto_model, type="text"
+                task.pipeline_name,
+                task.pipeline,
+                pt_model=reporting(task.auto_model),
+                default={"model": NoDefaultModel(task.pipeline_name)},
+                type="text",
             )
 
 

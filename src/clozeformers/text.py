@@ -1,8 +1,9 @@
-"""Checks of text, and values as error messages show them. Needs no other library."""
+"""Checks of text, and values and names as error messages show them. Needs no other library."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 _MAX_CHARACTERS = 80
@@ -20,6 +21,11 @@ def join_names(names: Sequence[str], noun: str = "question") -> str:
     shown = ", ".join(map(repr, names[:_MAX_NAMES]))
     more = ", ..." if len(names) > _MAX_NAMES else ""
     return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({shown}{more})"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`" (did you mean top_k?)"`, with the most similar of the known names; empty if none is similar."""
+    return "".join(f" (did you mean {nearest}?)" for nearest in get_close_matches(name, known, n=1))
 
 
 def check_text(value: Any, name: str, allow_blank: bool = False) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,7 @@ from datasets import Dataset
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
-    BertModel,
     RobertaForMultipleChoice,
-    pipeline,
 )
 
 from clozeformers import BertWithWNDuma
@@ -294,16 +291,12 @@ def test_wrong_arguments_are_refused(arguments: Any, error: type[Exception], mes
             tiny_cloze("bert", **arguments)
 
 
-def test_other_models_are_refused(tmp_path: Path) -> None:
+def test_other_models_are_refused() -> None:
     tokenizer = bert_tokenizer()
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
     config = BertConfig(vocab_size=len(tokenizer), **sizes)
     with pytest.raises(ValueError, match="BertForSequenceClassification is not a multiple choice model"):
         AbstractClozePipeline(model=BertForSequenceClassification(config), tokenizer=tokenizer)
-    BertModel(config).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="BertModel is not a multiple choice model"):
-        pipeline("abstract-cloze", model=str(tmp_path), device="cpu")
 
 
 def test_a_tokenizer_of_another_layout_is_refused() -> None:

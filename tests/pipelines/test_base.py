@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,11 @@ from transformers import AutoTokenizer, PythonBackend
 
 from clozeformers import BertForNegationScopeOA
 from clozeformers.hub_export import flat_source, needed_modules
+from clozeformers.modeling.modeling_wn_duma import WN_DUMA_MODELS
 from clozeformers.pipelines.base import TextPipeline
 from clozeformers.pipelines.negation_scope import NegationScopePipeline
 from clozeformers.pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
-from tests import cloze_models, qa_models
+from tests import cloze_models, hub_models, qa_models
 
 from .results import same
 
@@ -187,12 +190,31 @@ def test_a_second_positional_argument(pipe: Any, many: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", MODELS, scope="module")
 def test_logits_must_be_finite(name: str, many: list[Any], tiny_model_folder: Path, value: float) -> None:
-    pipe = build(name, tiny_model_folder)
+    raises_for_weights(build(name, tiny_model_folder), many[0], [-1], value)
+
+
+OWN = {
+    **{f"negation-{kind}": partial(hub_models.tiny_pipeline, kind) for kind in hub_models.MODELS},
+    **{f"qa-{kind}": partial(hub_models.tiny_word_reader, kind) for kind in hub_models.READERS},
+    **{f"cloze-{model.__name__}": partial(cloze_models.tiny_wn_duma, model) for model in WN_DUMA_MODELS},
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_weights_that_are_nan_never_give_a_score(name: str) -> None:
+    raises_for_weights(OWN[name](), MANY[name.split("-", maxsplit=1)[0]][0], range(-3, 0), float("nan"))
+
+
+def raises_for_weights(pipe: Any, given: Any, places: Iterable[int], value: float) -> None:
+    """Check that the pipeline raises when the parameters at these places have a value."""
     with torch.no_grad():
-        list(pipe.model.parameters())[-1].fill_(value)
-    with pytest.raises(ValueError, match=r"the logits of the model are NaN or infinite; .* dtype=torch.float32"):
-        pipe(many[0], on_error="skip")
+        for place in places:
+            list(pipe.model.parameters())[place].fill_(value)
+    for batch in (given, [given, given], iter([given])):
+        with pytest.raises(ValueError, match=r"the logits of the model are NaN or infinite; .* dtype=torch.float32"):
+            list(pipe(batch, on_error="skip"))
 
 
 def test_saved_and_loaded_again_gives_the_same(pipe: Any, many: list[Any], tmp_path: Path) -> None:

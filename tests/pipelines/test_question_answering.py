@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset
@@ -14,6 +16,8 @@ from transformers import RobertaConfig, RobertaForQuestionAnswering
 
 from clozeformers.pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 from clozeformers.question_answering.inputs import question_of_input
+from clozeformers.question_answering.windows import tokenize_questions, word_spans
+from tests.hub_models import tiny_word_reader
 from tests.qa_models import CONTEXT, MODELS, WORDS, bert_tokenizer, tiny_reader, xlnet_tokenizer
 
 from .results import same
@@ -89,6 +93,48 @@ def test_odd_contexts(reader: ExtractiveQuestionAnsweringPipeline) -> None:
         for found in answers:
             assert text[found["start"] : found["end"]] == found["answer"] == found["answer"].strip()
             assert found["answer"] or (found["start"], found["end"]) == (0, 0)
+            for edge in (found["start"], found["end"]):
+                assert not (edge > 0 and re.match("[a-z]{2}", text[edge - 1 : edge + 1], re.IGNORECASE | re.ASCII))
+
+
+PIECES = "Some cats, 1,000 matted (or so) say."
+WORDS_OF_PIECES = {
+    "bert": ["Some", "cats", ",", "1", ",", "000", "matted", "(", "or", "so", ")", "say", "."],
+    "xlnet": ["Some", "cats", ",", "1,000", "matted", "(", "or", "so", ")", "say", "."],
+}
+
+
+@pytest.mark.parametrize("kind", WORDS_OF_PIECES)
+def test_an_answer_is_never_a_piece_of_a_word(kind: str) -> None:
+    """Punctuation is a word, but not a part of one where the tokenizer only splits at white space."""
+    single = {"question": "who", "context": PIECES, "top_k": 10**3, "max_answer_len": 1}
+    whole = READERS[kind](**single)
+    assert sorted(found["answer"] for found in whole) == sorted(WORDS_OF_PIECES[kind])
+    assert same(READERS[kind](**single | {"top_k": 3}), whole[:3])
+    pieces = {found["answer"] for found in READERS[kind](**single, align_to_words=False)}
+    assert {"cat", "s", "o", "m"} < pieces
+    assert not {"cats", "Some"} & pieces
+
+
+@pytest.mark.parametrize("kind", ["qanet", "bidaf"])
+def test_readers_of_words_have_nothing_to_align(kind: str) -> None:
+    reader = tiny_word_reader(kind)
+    asked = {"question": "who", "context": PIECES + " Tesla's well-known U.S. don't", "top_k": 10**3}
+    assert reader(**asked) == reader(**asked, align_to_words=False)
+
+
+def test_words_are_those_of_the_tokenizer() -> None:
+    """As `token_to_word` and `word_to_chars` give them, with which transformers 4 aligned answers."""
+    tokenizer, chooser = bert_tokenizer(), random.Random(0)
+    for _ in range(200):
+        context = "cat " + "".join(
+            chooser.choice([*WORDS, " ", "\n", "-", "é", "中文", "cats", "x9"]) for _ in range(20)
+        )
+        [tokenized] = tokenize_questions(tokenizer, ["who"], [context], 9)
+        encoded = tokenizer("who", context)
+        for position, span in enumerate(word_spans(tokenized, context).tolist()):
+            if tokenized.spans[position, 0] >= 0:
+                assert span == [*encoded.word_to_chars(encoded.token_to_word(position), sequence_index=1)]
 
 
 def test_more_answers_and_longer_ones(reader: ExtractiveQuestionAnsweringPipeline) -> None:
@@ -145,9 +191,21 @@ def test_questions_and_contexts_in_parallel(reader: ExtractiveQuestionAnsweringP
     assert same(one_context, [reader(question=question, context=CONTEXT) for question in questions])
     assert same(reader(question="who", context=(CONTEXT, "Paris"))[1], reader(question="who", context="Paris"))
     assert reader(question=[], context=CONTEXT) == reader(question=[], context=[]) == []
-    assert reader(question=["who"], context=["Paris"]) == [reader(question="who", context="Paris")]
     with pytest.raises(ValueError, match="got 5 questions and 2 contexts"):
         reader(question=questions, context=contexts[:2])
+
+
+def test_conventions_of_the_pipeline_of_transformers_4(reader: ExtractiveQuestionAnsweringPipeline) -> None:
+    expected = reader(MANY[0])
+    assert reader(QUESTION, CONTEXT) == expected
+    lists_of_one = ([MANY[0]], (MANY[0],), np.array([MANY[0]], dtype=object))
+    assert [reader(given) for given in lists_of_one] == [expected] * 3
+    assert reader(question=[QUESTION], context=[CONTEXT]) == reader(question=[QUESTION], context=CONTEXT) == expected
+    assert reader([MANY[0]], top_k=2) == reader(MANY[0], top_k=2)
+    assert list(reader(iter([MANY[0]]))) == [expected]
+    assert reader([5], on_error="skip") == reader(5, on_error="skip")
+    for padding in (True, False, "longest", "max_length", "do_not_pad"):
+        assert reader(MANY[0], padding=padding) == expected
 
 
 def lengths(reader: ExtractiveQuestionAnsweringPipeline, **given: int) -> tuple[int, int, int]:
@@ -161,6 +219,16 @@ def test_parameters_of_the_pipeline_and_of_a_call() -> None:
     assert isinstance(reader(MANY[0], top_k=1), dict)
     assert lengths(reader) == (40, 9, 14)
     assert lengths(reader, max_question_len=7, doc_stride=3) == (40, 7, 3)
+
+
+def test_lengths_that_are_too_large_are_reduced() -> None:
+    assert lengths(READERS["bert"], max_seq_len=512) == lengths(READERS["bert"]) == (64, 30, 15)
+    assert lengths(READERS["bert"], doc_stride=128) == (64, 30, 30)
+    assert lengths(READERS["bert"], max_seq_len=384, max_question_len=20, doc_stride=128) == (64, 20, 40)
+    reader = tiny_reader("bert", max_seq_len=384, doc_stride=128)
+    assert reader(question="who", context=CONTEXT * 6) == READERS["bert"](
+        question="who", context=CONTEXT * 6, doc_stride=30
+    )
 
 
 def test_lengths_that_are_not_given() -> None:
@@ -244,12 +312,12 @@ def test_one_character_and_special_tokens_as_text(reader: ExtractiveQuestionAnsw
         ({"top_k": True}, ValueError, "top_k is True"),
         ({"max_answer_len": 0}, ValueError, "max_answer_len is 0"),
         ({"no_answer_threshold": float("nan")}, ValueError, "no_answer_threshold is NaN; it must be a number"),
-        ({"max_seq_len": 65}, ValueError, "max_seq_len is 65; the model and its tokenizer read at most 64"),
         ({"max_seq_len": 4}, ValueError, "max_seq_len is 4; it must be at least 5"),
         ({"max_seq_len": "64"}, TypeError, "max_seq_len is '64'; it must be a whole number"),
         ({"max_question_len": 61}, ValueError, "max_question_len is 61; it must be from 1 to 60"),
         ({"max_question_len": 0}, ValueError, "max_question_len is 0; it must be from 1 to 60"),
-        ({"doc_stride": 31}, ValueError, "doc_stride is 31; it must be from 0 to 30"),
+        ({"padding": "left"}, ValueError, "left is not a valid PaddingStrategy, please select"),
+        ({"align_to_words": "no"}, TypeError, "align_to_words is str 'no'; it must be True or False"),
         ({"doc_stride": -1}, ValueError, "doc_stride is -1; it must be from 0 to 30"),
     ],
 )
@@ -265,7 +333,7 @@ def test_wrong_calls_and_models_are_refused() -> None:
     with pytest.raises(
         TypeError, match=r'Pipeline takes question="..." and context="...", .* got another .* \'Paris\''
     ):
-        reader("who", "Paris")
+        reader(MANY[0], "Paris")
     with pytest.raises(TypeError, match=r"pass question=... and context=..., or inputs, not both; inputs is \[{'quest"):
         reader(MANY, question="who", context="Paris")
     with pytest.raises(TypeError, match="the context is NoneType None"):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clozeformers.pipelines.question_answering_ensemble import ExtractiveQuestionAnsweringEnsemble
+from tests.qa_models import tiny_reader
 
 CONTEXT = "Ada wrote the poem. Hugo sold the map."
 SPANS = {"Ada": (0, 3), "Hugo": (20, 24), "": (0, 0)}
@@ -40,6 +41,18 @@ def test_the_majority_wins_and_ties_go_by_weight() -> None:
     assert weighted(question="Who?", context=CONTEXT)["answer"] == "Ada"
     assert weighted(question=["Who?", "Whom?"], context=CONTEXT)[1]["answer"] == "Ada"
     assert ExtractiveQuestionAnsweringEnsemble(members)(iter(asked))[0]["score"] == pytest.approx(2 / 3)
+
+
+def test_it_is_called_as_its_members_are() -> None:
+    member = tiny_reader("bert")
+    asked = {"question": "Who?", "context": CONTEXT}
+    ensemble, found = ExtractiveQuestionAnsweringEnsemble([member, member]), member(asked)
+    expected = {**found, "score": 1, "votes": 2}
+    assert ensemble("Who?", CONTEXT) == ensemble(asked) == ensemble([asked]) == expected
+    assert ensemble(iter([asked])) == [expected]
+    assert ensemble([asked, asked]) == [expected] * 2
+    with pytest.raises(TypeError, match="got another positional argument 'x'"):
+        ensemble(asked, "x")
 
 
 def test_what_a_member_cannot_read_is_said() -> None:

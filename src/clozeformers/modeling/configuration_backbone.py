@@ -13,10 +13,50 @@ from transformers.pipelines import PIPELINE_REGISTRY
 MAX_SIZE, MAX_LAYERS = 16_384, 1_000
 
 
+class _PipelineOfCheckpoint(dict[str, Any]):
+    """What `pipeline` reads as `config.custom_pipelines`: the name of the model's task, but no code to run.
+
+    `pipeline` infers a task that is not given from the only key. It then looks with `in` whether the checkpoint has a
+    pipeline of its own for the task, before the model is loaded: here it learns which pipeline is the right one.
+    """
+
+    def __init__(self, config: TaskConfigMixin) -> None:
+        super().__init__({config.pipeline_task: {}})
+        self.config = config
+
+    def __contains__(self, task: object) -> bool:
+        own, name = self.config.pipeline_task, self.config.name_or_path  # type: ignore[attr-defined]
+        if task != own and not _is_registered_elsewhere(task):
+            raise ValueError(f'{name} is a model for "{own}", not for "{task}"; use pipeline("{own}", model="{name}")')
+        return False
+
+
+def _is_registered_elsewhere(task: object) -> bool:
+    """Whether a pipeline was registered by code that is neither in transformers nor in this library."""
+    if task not in PIPELINE_REGISTRY.supported_tasks:
+        return False
+    pipeline = PIPELINE_REGISTRY.supported_tasks[task]["impl"]
+    module = pipeline if isinstance(pipeline, str) else pipeline.__module__
+    return module.partition(".")[0] not in ("transformers", __name__.partition(".")[0])
+
+
+class _CustomPipelines:
+    """Descriptor of `config.custom_pipelines`, which an attribute of that name replaces.
+
+    The attribute comes from a checkpoint's config where the library is not registered.
+    """
+
+    def __get__(self, config: Any, owner: type) -> _PipelineOfCheckpoint:
+        if config is None or not config.name_or_path or config.pipeline_task not in PIPELINE_REGISTRY.supported_tasks:
+            raise AttributeError("custom_pipelines")
+        return _PipelineOfCheckpoint(config)
+
+
 class TaskConfigMixin:
     """Base of all configs of the library."""
 
     pipeline_task: ClassVar[str]
+    custom_pipelines = _CustomPipelines()
 
     @classmethod
     def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:

@@ -20,7 +20,7 @@ from ..abstract_cloze.encoding import (
 )
 from ..abstract_cloze.questions import cloze_question_of
 from ..text import truncate_repr
-from .base import TextPipeline
+from .base import TextPipeline, check_flags
 
 _DEFAULT_MAX_LENGTH = 150
 
@@ -62,22 +62,20 @@ class AbstractClozePipeline(TextPipeline):
     """
 
     input_format = 'article="...", question="..." and options=[...], or a mapping with these'
+    input_names = ("article", "question", "options")
+    training_hint = "fine-tune one with run_glue_style/run_abstract_cloze.py, which starts from any supported encoder"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # As in `Trainer`, the task is told by the class name. A checkpoint of another task that was loaded as a
-        # multiple choice model has a randomly initialized head, so the saved architecture counts, too.
+        # As in `Trainer`, the task is told by the class name.
         name, config = type(self.model).__name__, self.model.config
         has_token_types = hasattr(config, "num_co_attention_layers")
-        saved = ", ".join(getattr(config, "architectures", None) or [name])
         if not has_token_types:
-            for architecture in (name, saved):
-                if "MultipleChoice" not in architecture:
-                    raise ValueError(
-                        f"{architecture} is not a multiple choice model: it does not score options. Fine-tune one with "
-                        "run_glue_style/run_abstract_cloze.py, or load one with "
-                        "AutoModelForMultipleChoice.from_pretrained(...)"
-                    )
+            if "MultipleChoice" not in name:
+                raise ValueError(
+                    f"{name} is not a multiple choice model: it does not score options; {self.training_hint}, or load "
+                    "one with AutoModelForMultipleChoice.from_pretrained(...)"
+                )
             takes_types = "token_type_ids" in signature(self.model.forward).parameters
             has_token_types = takes_types and getattr(config, "type_vocab_size", OPTION_TYPE + 1) > OPTION_TYPE
         self._has_token_types = has_token_types
@@ -96,9 +94,7 @@ class AbstractClozePipeline(TextPipeline):
         option_reader: DefinitionReader | None = None,
         **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        for name, value in (("use_definitions", use_definitions), ("use_article", use_article)):
-            if value is not None and not isinstance(value, bool):
-                raise TypeError(f"{name} is {type(value).__name__} {truncate_repr(value)}; it must be True or False")
+        check_flags(use_definitions=use_definitions, use_article=use_article)
         if option_reader is not None and not hasattr(option_reader, "many"):
             raise TypeError(
                 f"option_reader is {type(option_reader).__name__} {truncate_repr(option_reader)}; it must have the "

@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from operator import length_hint
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 from transformers import Pipeline
 from transformers.utils.logging import tqdm
 
-from ..text import truncate_repr
+from ..text import did_you_mean, truncate_repr
 from ..words import require_fast
+from .checkpoints import check_checkpoint
 
 # Batches are formed from this many times `batch_size` inputs, so that examples of similar length share a batch.
 _BATCHES_PER_CHUNK = 16
@@ -45,10 +46,14 @@ class TextPipeline(Pipeline):
     _load_image_processor = False
     _load_feature_extractor = False
 
-    input_format = "a mapping"  # for error messages
+    # For error messages: what an input is, the keywords of `__call__` that give one, and how to get a model.
+    input_format = "a mapping"
+    input_names: ClassVar[tuple[str, ...]] = ()
+    training_hint = "train one for the task"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        check_checkpoint(self.model, self.task, self.training_hint)
         require_fast(self.tokenizer)
 
     def _group_parameters(
@@ -62,10 +67,10 @@ class TextPipeline(Pipeline):
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Return the parameters of preprocessing, of the run and of postprocessing that are not None."""
         if unknown:
-            known = [*preprocess, *postprocess, "on_error", "progress_bar", "batch_size", "num_workers"]
-            raise TypeError(
-                f"{type(self).__name__} has no parameter {', '.join(unknown)}; its parameters are {', '.join(known)}"
-            )
+            inputs = [name for name in self.input_names if name not in unknown]
+            known = [*inputs, *preprocess, *postprocess, "on_error", "progress_bar", "batch_size", "num_workers"]
+            wrong = ", ".join(f"{name}{did_you_mean(name, known)}" for name in unknown)
+            raise TypeError(f"{type(self).__name__} has no parameter {wrong}; its parameters are {', '.join(known)}")
         if on_error not in (None, "raise", "skip"):
             raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "skip"')
         run = {"on_error": on_error, "progress_bar": progress_bar}
@@ -253,9 +258,21 @@ def is_single(inputs: Any) -> bool:
     return isinstance(inputs, (str, bytes, bytearray, Mapping)) or not isinstance(inputs, (Iterable, Dataset))
 
 
+def is_list_of_one(inputs: Any) -> bool:
+    """Whether this is a list or tuple that holds one input."""
+    return isinstance(inputs, (list, tuple)) and len(inputs) == 1 and is_single(inputs[0])
+
+
 def is_indexed(inputs: Any) -> bool:
     """Whether a collection has a length and numbered items; otherwise it is a stream."""
     return hasattr(inputs, "__len__") and hasattr(inputs, "__getitem__") and not isinstance(inputs, IterableDataset)
+
+
+def check_flags(**flags: Any) -> None:
+    """Raise a TypeError unless each is True, False or None."""
+    for name, value in flags.items():
+        if value is not None and not isinstance(value, bool):
+            raise TypeError(f"{name} is {type(value).__name__} {truncate_repr(value)}; it must be True or False")
 
 
 def check_count(name: str, value: Any, at_least: int = 1) -> None:

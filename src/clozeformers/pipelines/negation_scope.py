@@ -12,7 +12,7 @@ from ..negation_scope.collator import NegationCollator
 from ..negation_scope.cues import Span
 from ..negation_scope.inputs import CueDetector, CueInSentence, cues_of_input
 from ..negation_scope.windows import encode_cues, word_probabilities
-from .base import TextPipeline
+from .base import TextPipeline, check_flags
 
 _FALLBACK_MAX_LENGTH = 512
 
@@ -46,13 +46,15 @@ class NegationScopePipeline(TextPipeline):
     """
 
     input_format = 'a string or a mapping with "text" or "tokens"'
+    training_hint = (
+        "fine-tune one with run_glue_style/run_negation_scope.py, which starts from any of the supported encoders"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not hasattr(self.model.config, "max_cue_length"):
             raise ValueError(
-                f"{type(self.model).__name__} is not a negation scope model: it takes no cue. Fine-tune one with "
-                "run_glue_style/run_negation_scope.py, which starts from any of the supported encoders."
+                f"{type(self.model).__name__} is not a negation scope model: it takes no cue; {self.training_hint}"
             )
         self.max_length = int(
             min(self.tokenizer.model_max_length, self.model.config.max_pieces or _FALLBACK_MAX_LENGTH)
@@ -65,6 +67,7 @@ class NegationScopePipeline(TextPipeline):
         return_words: bool | None = None,
         **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        check_flags(affixes=affixes, return_words=return_words)
         preprocess = {"affixes": affixes, "cue_detector": cue_detector}
         return self._group_parameters(preprocess, {"return_words": return_words}, **kwargs)
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
+from transformers.utils import PaddingStrategy
 
 from ..question_answering.answers import AnswerCollector, WindowSlots
 from ..question_answering.collator import QuestionAnsweringCollator
-from ..question_answering.inputs import pair_inputs, question_of_input
-from ..question_answering.windows import WindowSizes, check_window_sizes, tokenize_questions
+from ..question_answering.inputs import pair_inputs, pair_positional, question_of_input
+from ..question_answering.windows import WindowSizes, check_window_sizes, tokenize_questions, word_spans
 from ..text import truncate_repr
-from .base import TextPipeline, check_count
+from .base import TextPipeline, check_count, check_flags, is_list_of_one, to_inputs
 
 # For models whose config does not say what they were trained with.
 _DEFAULT_MAX_LENGTH = 384
@@ -36,8 +37,9 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
     the words of the context and the no-answer slot of its window. With `top_k` above 1, the result is a list of
     answers, best first. Works with any model of `AutoModelForQuestionAnswering` that has a fast tokenizer.
 
-    Inputs: `question=` and `context=`, each a string or a list (a single context may serve many questions); a mapping
-    with both; or a list, tuple, dataset, generator or other iterable of such mappings.
+    Inputs: `question=` and `context=`, each a string or a list (a single context may serve many questions); two strings
+    by position; a mapping with both; or a list, tuple, dataset, generator or other iterable of such mappings. As in the
+    question answering pipeline of transformers 4, the result of a list of one input is not in a list.
 
     Lengths are counted in tokens of the tokenizer, words or pieces. Unless given, they are those that the model was
     trained with, as its config says (`max_answer_length`, `max_question_length`, `max_input_length`, `doc_stride`).
@@ -47,10 +49,13 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         max_answer_len: maximum length of an answer; 15 if the config does not say.
         max_question_len: maximum length of a question, which is truncated to it; 64, but at most half of
             `max_seq_len`, if the config does not say.
-        max_seq_len: maximum length of an input of the model; if the config does not say, as much as model and tokenizer
-            allow, up to 384. A longer context is read in overlapping windows.
-        doc_stride: overlap of the windows; 128, but at most half of the room for the context, if the config does not
-            say.
+        max_seq_len: maximum length of an input of the model, reduced to what model and tokenizer allow; if the config
+            does not say, as much as they allow, up to 384. A longer context is read in overlapping windows.
+        doc_stride: overlap of the windows, reduced to what the other lengths allow; 128, but at most half of the room
+            for the context, if the config does not say.
+        align_to_words: extend an answer that begins or ends within a word of the tokenizer to the whole word; the
+            default. Turn it off for languages that do not separate words by spaces.
+        padding: accepted as in transformers 4, and without effect: batches are padded to their longest window.
         handle_impossible_answer: allow the answer `{"answer": "", "start": 0, "end": 0}`, that the context holds none;
             for models trained with unanswerable questions.
         no_answer_threshold: margin by which the log probability of no answer must exceed that of the best answer.
@@ -58,6 +63,11 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
     """
 
     input_format = 'question="..." and context="...", or a mapping with both'
+    input_names = ("question", "context")
+    training_hint = (
+        "use a model that was fine-tuned for extractive question answering, or train a reader with "
+        "run_glue_style/run_extractive_qa.py"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -73,6 +83,8 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         doc_stride: int | None = None,
         handle_impossible_answer: bool | None = None,
         no_answer_threshold: float | None = None,
+        align_to_words: bool | None = None,
+        padding: bool | str | None = None,
         **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         for name, value in (("top_k", top_k), ("max_answer_len", max_answer_len)):
@@ -80,7 +92,15 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
                 check_count(name, value)
         if no_answer_threshold is not None and isnan(no_answer_threshold):
             raise ValueError("no_answer_threshold is NaN; it must be a number, such as 0 for the likelier of the two")
-        preprocess = {"max_question_len": max_question_len, "max_seq_len": max_seq_len, "doc_stride": doc_stride}
+        check_flags(handle_impossible_answer=handle_impossible_answer, align_to_words=align_to_words)
+        if padding is not None and not isinstance(padding, bool):
+            PaddingStrategy(padding)  # raises a ValueError that names the strategies
+        preprocess = {
+            "max_question_len": max_question_len,
+            "max_seq_len": max_seq_len,
+            "doc_stride": doc_stride,
+            "align_to_words": align_to_words,
+        }
         postprocess = {
             "top_k": top_k,
             "max_answer_len": max_answer_len,
@@ -90,16 +110,20 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         return self._group_parameters(preprocess, postprocess, **kwargs)
 
     def _resolve_parameters(
-        self, max_question_len: int | None = None, max_seq_len: int | None = None, doc_stride: int | None = None
+        self,
+        max_question_len: int | None = None,
+        max_seq_len: int | None = None,
+        doc_stride: int | None = None,
+        align_to_words: bool = True,
     ) -> dict[str, Any]:
-        """Fill in the lengths that are not given, and check all."""
+        """Fill in the lengths that are not given, reduce those that are too large for the model, and check all."""
         config = self.model.config
         limit = self.readable_length()
         trained_length = getattr(config, "max_input_length", None)
         if max_seq_len is None:
             max_seq_len = min(limit, trained_length or _DEFAULT_MAX_LENGTH)
-        elif isinstance(max_seq_len, int) and max_seq_len > limit:
-            raise ValueError(f"max_seq_len is {max_seq_len}; the model and its tokenizer read at most {limit}")
+        elif isinstance(max_seq_len, int):
+            max_seq_len = min(max_seq_len, limit)
 
         def check(question: int, stride: int) -> WindowSizes:
             sizes = WindowSizes(max_seq_len, question, stride)
@@ -119,13 +143,19 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         check(max_question_len, 0)
         if doc_stride is None:
             doc_stride = default("doc_stride", _DEFAULT_STRIDE, min(max_seq_len // 2, (room - max_question_len) // 2))
-        return {"sizes": check(max_question_len, doc_stride)}
+        elif isinstance(doc_stride, int):
+            doc_stride = min(doc_stride, room - max_question_len - 1)
+        return {"sizes": check(max_question_len, doc_stride), "align_to_words": align_to_words}
 
     def __call__(self, inputs: Any = None, *args: Any, question: Any = None, context: Any = None, **kwargs: Any) -> Any:
         """Answer questions, given as `inputs` or by `question` and `context`; see `TextPipeline.__call__`."""
-        return super().__call__(pair_inputs(inputs, question, context), *args, **kwargs)
+        inputs, *others = pair_positional(inputs, *args)
+        inputs = to_inputs(pair_inputs(inputs, question, context))
+        if is_list_of_one(inputs):
+            [inputs] = inputs
+        return super().__call__(inputs, *others, **kwargs)
 
-    def preprocess(self, input_: Any, sizes: WindowSizes) -> dict[str, Any]:
+    def preprocess(self, input_: Any, sizes: WindowSizes, align_to_words: bool) -> dict[str, Any]:
         """Tokenize one input (see `question_of_input`) in windows.
 
         Raises:
@@ -137,10 +167,11 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
             raise ValueError(
                 f"the tokenizer finds no word in the context {truncate_repr(context)}; give one with words"
             )
+        spans = word_spans(tokenized, context) if align_to_words else tokenized.spans
         features, slots = [], []
         for kept in tokenized.windows(sizes.max_length, sizes.doc_stride):
             features.append({name: values[kept] for name, values in tokenized.inputs.items()})
-            slots.append(WindowSlots(0, tokenized.spans[kept], int(kept.searchsorted(tokenized.cls_position))))
+            slots.append(WindowSlots(0, spans[kept], int(kept.searchsorted(tokenized.cls_position))))
         return {"features": features, "slots": slots, "context": context}
 
     def collate(self, features: list[Any]) -> dict[str, torch.Tensor]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from transformers import pipeline
 
-from ..question_answering.inputs import pair_inputs
+from ..question_answering.inputs import pair_inputs, pair_positional
 from ..voting import check_weights, majority_vote
-from .base import is_indexed, is_single, to_inputs
+from .base import is_indexed, is_list_of_one, is_single, to_inputs
 from .question_answering import ExtractiveQuestionAnsweringPipeline
 
 
@@ -50,25 +50,27 @@ class ExtractiveQuestionAnsweringEnsemble:
         members = [pipeline("extractive-question-answering", model=model, **kwargs) for model in models]
         return cls(members, weights, weighted)
 
-    def __call__(self, inputs: Any = None, *, question: Any = None, context: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: Any = None, *args: Any, question: Any = None, context: Any = None, **kwargs: Any) -> Any:
         """Answer questions, given and parametrized as for the pipeline; a stream is read to its end.
 
         Returns:
             For one input, a mapping with `answer`, `start`, `end`, `votes` (how many members gave this answer) and
-            `score` (their share of the weights); a list of these for several. With `on_error="skip"`, an input that is
-            invalid for a member gives `{"error": "..."}`.
+            `score` (their share of the weights); a list of these for several, as for the pipeline. With
+            `on_error="skip"`, an input that is invalid for a member gives `{"error": "..."}`.
 
         Raises:
             TypeError, ValueError: as in the pipeline; for `top_k`.
         """
         if "top_k" in kwargs:
             raise ValueError("an ensemble votes for one answer; leave top_k out, or ask one of its `members`")
+        inputs, *others = pair_positional(inputs, *args)
         inputs = to_inputs(pair_inputs(inputs, question, context))
         if is_single(inputs):
-            return self([inputs], **kwargs)[0]
+            return self([inputs], *others, **kwargs)
         questions = [inputs[number] for number in range(len(inputs))] if is_indexed(inputs) else list(inputs)
-        answers = [member(questions, **kwargs) for member in self.members]
-        return [self._vote(given) for given in zip(*answers, strict=True)]
+        answers = [member(questions, *others, **kwargs) for member in self.members]
+        voted = [self._vote(given) for given in zip(*map(_as_list, answers), strict=True)]
+        return voted[0] if is_list_of_one(inputs) else voted
 
     def _vote(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         failed = next((answer for answer in answers if "error" in answer), None)
@@ -81,3 +83,8 @@ class ExtractiveQuestionAnsweringEnsemble:
         share /= sum(weights) or 1.0
         text = answers[spans.index(chosen)]["answer"]
         return {"answer": text, "start": chosen[0], "end": chosen[1], "score": share, "votes": spans.count(chosen)}
+
+
+def _as_list(answers: Any) -> Any:
+    """Put the answer to a list of one question into a list."""
+    return [answers] if isinstance(answers, Mapping) else answers

@@ -39,7 +39,8 @@ class WindowSlots(NamedTuple):
 
     Attributes:
         question: index of the question.
-        offsets: ``[L, 2]``, start and end in the context's characters of each token, negative outside of the context.
+        offsets: ``[L, 2]``, start and end in the context's characters of an answer that begins, or ends, with each
+            token; negative outside of the context.
         cls_position: the position that stands for no answer.
     """
 
@@ -79,16 +80,35 @@ class AnswerCollector:
         starts, ends = (_log_probs(logits[:, : slots.shape[1]], slots) for logits in (start_logits, end_logits))
         # JSON has no minus infinity.
         no_answer = (starts + ends)[examples, cls_positions].clamp(min=torch.finfo(starts.dtype).min)
-        found = best_spans(starts, ends, allowed, self.max_answer_length, self.top_k)
-        characters = torch.stack([offsets[examples[:, None], found[1], 0], offsets[examples[:, None], found[2], 1]], -1)
-        for window, scores, spans, score_of_none in zip(
-            windows, found[0].tolist(), characters.tolist(), no_answer.tolist(), strict=True
-        ):
+        found = self._best_answers(starts, ends, allowed, offsets)
+        for window, answers, score_of_none in zip(windows, found, no_answer.tolist(), strict=True):
             self._no_answer[window.question] = min(self._no_answer.get(window.question, score_of_none), score_of_none)
             best = self._spans.setdefault(window.question, {})
-            for (start, end), score in zip(spans, scores, strict=True):
-                if score > best.get((start, end), -torch.inf):
-                    best[start, end] = score
+            for span, score in answers.items():
+                best[span] = max(score, best.get(span, score))
+
+    def _best_answers(
+        self, starts: Tensor, ends: Tensor, allowed: Tensor, offsets: Tensor
+    ) -> list[dict[tuple[int, int], float]]:
+        """Return the score of each window's best answers, at least `top_k` different ones if there are so many."""
+        examples = torch.arange(len(offsets)).unsqueeze(1)
+        count = self.top_k
+        while True:
+            scores, first, last = best_spans(starts, ends, allowed, self.max_answer_length, count)
+            characters = torch.stack([offsets[examples, first, 0], offsets[examples, last, 1]], dim=-1)
+            # Different spans of tokens may be the same characters: the best comes first, so it is set last.
+            found = [
+                {
+                    (start, end): score
+                    for (start, end), score in [*zip(spans, row, strict=True)][::-1]
+                    if score > -torch.inf
+                }
+                for spans, row in zip(characters.tolist(), scores.tolist(), strict=True)
+            ]
+            has_no_more = (scores[:, -1] == -torch.inf).tolist()
+            if all(len(answers) >= self.top_k or ended for answers, ended in zip(found, has_no_more, strict=True)):
+                return found
+            count *= 2
 
     def nbest(self, question: int, context: str) -> NBest:
         """Return the answers to the question of this index, of which at least one window must have been added."""

@@ -22,6 +22,13 @@ def question_of_input(given: Any) -> tuple[str, str]:
     return check_text(given["question"], "the question"), check_text(given["context"], "the context")
 
 
+def pair_positional(*given: Any) -> tuple[Any, ...]:
+    """Combine a question and a context, two strings, to one input; other positional arguments are returned as given."""
+    if len(given) == 2 and all(isinstance(one, str) for one in given):
+        return ({"question": given[0], "context": given[1]},)
+    return given
+
+
 def pair_inputs(inputs: Any, question: Any, context: Any) -> Any:
     """Combine `question=...` and `context=...`, each a string or a list of strings, to inputs.
 

@@ -5,6 +5,7 @@ Needs only a fast tokenizer, so that it can travel beside a checkpoint.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -65,6 +66,7 @@ class TokenizedQuestion:
             ``[L, W]``.
         spans: ``[L, 2]``, start and end in the context's characters, without white space at the edges of a token;
             `NO_SPAN` outside of the context and for tokens that are only white space.
+        words: ``[L]``, index of the token's word in its text, as the tokenizer's pre-tokenizer splits it; -1 for none.
         context: the positions of the context's tokens.
         cls_position: the position that stands for no answer: that of `[CLS]`, else of the token that begins a sequence,
             else 0, as is usual for such models.
@@ -73,6 +75,7 @@ class TokenizedQuestion:
 
     inputs: dict[str, Integers]
     spans: Integers
+    words: Integers
     context: range
     cls_position: int
     is_truncated: bool
@@ -132,8 +135,43 @@ def tokenize_questions(
         markers = (tokenizer.cls_token_id, tokenizer.bos_token_id)
         found = (np.flatnonzero((role == _SPECIAL) & (inputs["input_ids"] == marker)) for marker in markers)
         cls_position = next((int(positions[0]) for positions in found if len(positions)), 0)
-        tokenized.append(TokenizedQuestion(inputs, spans, place, cls_position, is_truncated))
+        words = np.array([-1 if word is None else word for word in encoded.word_ids(number)])[kept]
+        tokenized.append(TokenizedQuestion(inputs, spans, words, place, cls_position, is_truncated))
     return tokenized
+
+
+def word_spans(tokenized: TokenizedQuestion, context: str) -> Integers:
+    """Extend the spans of a context's tokens, of which there is at least one, to whole words.
+
+    A word is what the tokenizer's pre-tokenizer separates, and no longer than up to the next white space. Punctuation
+    at its edges, as where only white space separates, belongs to an answer only if its own token does.
+
+    Returns:
+        ``[L, 2]``, `NO_SPAN` where `tokenized.spans` is.
+    """
+    inside = np.flatnonzero(tokenized.spans[:, 0] >= 0)
+    spans, words = tokenized.spans[inside], tokenized.words[inside]
+    is_first = np.ones(len(inside), dtype=bool)
+    is_first[1:] = (words[1:] != words[:-1]) | (spans[1:, 0] > spans[:-1, 1])
+    firsts = np.flatnonzero(is_first)
+    lasts = np.append(firsts[1:], len(inside)) - 1
+    edges = zip(spans[firsts, 0].tolist(), spans[lasts, 1].tolist(), strict=True)
+    cores = np.array([_strip_punctuation(context, start, end) for start, end in edges])
+    starts, ends = cores[is_first.cumsum() - 1].T
+    is_part = (spans[:, 0] < ends) & (spans[:, 1] > starts)
+    extended = tokenized.spans.copy()
+    extended[inside, 0] = np.where(is_part, np.minimum(spans[:, 0], starts), spans[:, 0])
+    extended[inside, 1] = np.where(is_part, np.maximum(spans[:, 1], ends), spans[:, 1])
+    return extended
+
+
+def _strip_punctuation(text: str, start: int, end: int) -> tuple[int, int]:
+    """Shrink a character span by the punctuation at its edges; an empty span if nothing is left."""
+    while start < end and unicodedata.category(text[start])[0] == "P":
+        start += 1
+    while start < end and unicodedata.category(text[end - 1])[0] == "P":
+        end -= 1
+    return start, end
 
 
 def strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -1,0 +1,112 @@
+"""What a task's pipeline says of checkpoints: that it has no default one, and that one is not trained for the task."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, NoReturn
+
+from transformers import PreTrainedModel
+from transformers.pipelines import PIPELINE_REGISTRY
+
+from ..text import join_names
+
+_AUTO = "AutoModelFor"
+
+
+class NoDefaultModel:
+    """Stands for the default model of a task that has none, in the registry of transformers.
+
+    `pipeline(task)` unpacks a default model to a name and a revision.
+    """
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+
+    def __iter__(self) -> NoReturn:
+        raise ValueError(
+            f'there is no default model for "{self.task}" yet; name one: pipeline("{self.task}", model="..."), with '
+            "the folder of a trained model or its name on the Hub"
+        )
+
+
+class CheckpointReport(NamedTuple):
+    """What `pipeline` found when it loaded a model.
+
+    Attributes:
+        name: of the checkpoint, as given.
+        missing: names of the weights that it lacks, or has in another shape; they are random in the model.
+        head: what the Auto class is for, as in the names of model classes: `"QuestionAnswering"`.
+        is_adapter: whether it is an adapter; then the config is that of the model below.
+    """
+
+    name: str
+    missing: list[str]
+    head: str
+    is_adapter: bool
+
+
+def reporting(auto_model: Any) -> type:
+    """Subclass an Auto class so that its models carry a `CheckpointReport`, which `check_checkpoint` reads.
+
+    Registered with a pipeline, it loads what `pipeline` is given by name. A model whose head was trained in memory has
+    no report, although its head was missing from the checkpoint that it began with.
+    """
+
+    class ReportingAutoModel(auto_model):
+        @classmethod
+        def from_pretrained(cls, name: str, *args: Any, **kwargs: Any) -> PreTrainedModel:
+            model, found = super().from_pretrained(name, *args, output_loading_info=True, **kwargs)
+            missing = found["missing_keys"] | {weight for weight, *_ in found["mismatched_keys"]}
+            if model._hf_peft_config_loaded:  # what was found is only the adapter's
+                missing |= _random_weights(model)
+            head = cls.__name__.removeprefix(_AUTO)
+            model._checkpoint_report = CheckpointReport(name, sorted(missing), head, model._hf_peft_config_loaded)
+            return model
+
+    # transformers looks for a checkpoint's own model class under the name of the Auto class.
+    ReportingAutoModel.__name__ = auto_model.__name__
+    return ReportingAutoModel
+
+
+def _random_weights(model: PreTrainedModel) -> set[str]:
+    """Names of the weights that were in no checkpoint, without those that a module of an adapter replaces."""
+    return {
+        name
+        for name, weight in model.named_parameters()
+        if not getattr(weight, "_is_hf_initialized", False) and ".original_module." not in name
+    }
+
+
+def check_checkpoint(model: PreTrainedModel, task: str, hint: str) -> None:
+    """Check that a checkpoint which `pipeline` has loaded is one of its task, with all weights.
+
+    Args:
+        model: the model; any is accepted that `pipeline` has not loaded itself.
+        task: the pipeline's name.
+        hint: what to do instead, for the error.
+
+    Raises:
+        ValueError: weights are missing, or the checkpoint is of another class whose head has weights of the same names.
+    """
+    report: CheckpointReport | None = vars(model).pop("_checkpoint_report", None)
+    if report is None:
+        return
+    saved = ", ".join(model.config.architectures or ())
+    is_of_task = not saved or type(model).__name__ in saved or report.head in saved
+    if report.missing or not (is_of_task or report.is_adapter):
+        what = "an adapter of " * report.is_adapter + _describe(saved, is_of_task)
+        missing = (
+            f"; it lacks {join_names(report.missing, 'weight')} of {type(model).__name__}" if report.missing else ""
+        )
+        raise ValueError(f'{report.name} is not trained for "{task}": it is {what}{missing}; {hint}')
+
+
+def _describe(saved: str, is_of_task: bool) -> str:
+    """Say what the class is that a checkpoint was saved from."""
+    if is_of_task:
+        return f"an incomplete {saved}" if saved else "a checkpoint whose config names no class"
+    if saved.endswith("Model"):
+        return f"a bare encoder, {saved}"
+    for task, entry in PIPELINE_REGISTRY.supported_tasks.items():
+        if any(_AUTO in auto.__name__ and auto.__name__.removeprefix(_AUTO) in saved for auto in entry["pt"]):
+            return f'a {saved}, which pipeline("{task}", ...) runs'
+    return f"a {saved}"
