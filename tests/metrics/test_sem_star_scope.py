@@ -17,7 +17,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from clozeformers.files import CorpusError
 from clozeformers.metrics import SemStarScope
 
 SCRIPT = os.environ.get("CLOZEFORMERS_SEM_SCRIPT")
@@ -285,19 +284,16 @@ GOOD = columns("We/PRP slept/VBD\n" + PLAIN)
     ],
 )
 def test_malformed_files(score, system, line, message):
-    with pytest.raises(CorpusError, match=message) as caught:
+    with pytest.raises(ValueError, match=rf"system\.txt, line {line}: .*{message}"):
         score(GOOD, system)
-    assert caught.value.where == line
-    assert caught.value.path.name == "system.txt"
     if "gold" not in message and "no " not in message:
-        with pytest.raises(CorpusError, match=message) as caught:
+        with pytest.raises(ValueError, match=rf"gold\.txt, line {line}: .*{message}"):
             score(system, GOOD)
-        assert caught.value.path.name == "gold.txt"
 
 
 @pytest.mark.parametrize(("gold_end", "system_end"), [("\n\n\n", "\n\n\n"), ("\n\n", "\n")])
 def test_two_ends_of_sentence_after_a_negation(score, gold_end, system_end):
-    with pytest.raises(CorpusError, match="second end of sentence"):
+    with pytest.raises(ValueError, match="second end of sentence"):
         score(columns(PLAIN, end=gold_end), columns(PLAIN, end=system_end))
 
 
@@ -339,7 +335,7 @@ def files(draw) -> tuple[str, str]:
 def test_counts_add_up(score, pair):
     try:
         numbers = score(*pair)
-    except CorpusError:
+    except ValueError:
         assume(False)
     gold, system, tp, fp, fn = ({measure: numbers[f"{measure}_{count}"] for measure in MEASURES} for count in COUNTS)
     for measure in ("cues", "scope_tokens"):
@@ -382,6 +378,6 @@ def test_the_script_prints_the_frozen_numbers(score, tmp_path, name):
 def test_numbers_of_the_script_on_random_files(score, tmp_path, pair):
     try:
         ours = score(*pair)
-    except CorpusError:
+    except ValueError:
         ours = None
     assert ours == run_script(*pair, tmp_path)

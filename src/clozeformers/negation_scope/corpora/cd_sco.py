@@ -49,8 +49,11 @@ def read_sentences(path: str | Path) -> Iterator[CdScoSentence]:
     lines = _read_lines(path)
     for number, text in enumerate(lines, start=1):
         if text:
-            line = parse_line(path, number, text)
-            _check_line(path, line, block)
+            try:
+                line = parse_line(number, text)
+                _check_line(line, block)
+            except ValueError as error:
+                raise CorpusError(path, number, str(error)) from None
             block.append(line)
         elif block:
             yield _sentence(path, block)
@@ -73,25 +76,25 @@ def _read_lines(path: str | Path) -> list[str]:
         raise CorpusError(path, line, f"the bytes {bad!r} are not UTF-8; convert the file to UTF-8") from None
 
 
-def _check_line(path: str | Path, line: ColumnLine, before: Sequence[ColumnLine]) -> None:
+def _check_line(line: ColumnLine, before: Sequence[ColumnLine]) -> None:
     """Check a line, given the lines before it in its sentence."""
     if "" in line.fixed:
-        raise CorpusError(path, line.number, f"column {line.fixed.index('') + 1} is empty; a line has {LINE_FORMAT}")
+        raise ValueError(f"column {line.fixed.index('') + 1} is empty; a line has {LINE_FORMAT}")
     if before:
-        check_same_width(path, before[0], line)
+        check_same_width(before[0], line)
         here, there = "/".join(line.fixed[:2]), "/".join(before[0].fixed[:2])
         if here != there:
-            problem = f"sentence {here} begins inside sentence {there}; a blank line must end a sentence"
-            raise CorpusError(path, line.number, problem)
+            raise ValueError(f"sentence {here} begins inside sentence {there}; a blank line must end a sentence")
     if line.fixed[2] != str(len(before)):
-        problem = f"token number {line.fixed[2]!r}; token numbers count up from 0 in a sentence, here {len(before)}"
-        raise CorpusError(path, line.number, problem)
+        raise ValueError(
+            f"token number {line.fixed[2]!r}; token numbers count up from 0 in a sentence, here {len(before)}"
+        )
     word = line.fixed[3]
     for cells in line.negations:
         for name, cell in cells._asdict().items():
             if cell != NOTHING and cell not in word:
-                problem = f"{name} {cell!r} is not part of the word {word!r}; write a part of the word, or {NOTHING}"
-                raise CorpusError(path, line.number, problem)
+                problem = f"{name} {cell!r} is not part of the word {word!r}"
+                raise ValueError(f"{problem}; write a part of the word, or {NOTHING}")
 
 
 def _sentence(path: str | Path, block: Sequence[ColumnLine]) -> CdScoSentence:
