@@ -15,14 +15,13 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from .configuration_bidaf import BiDAFConfig
-from .configuration_word_reader import NUM_SPECIAL_TOKENS
+from .configuration_word_reader import NUM_SPECIAL_TOKENS, QUESTION_WORDS
 from .context_query_attention import build_attention
 from .embeddings import WordEmbeddings
 from .modeling_word_reader import WordReaderForQuestionAnswering
 from .recurrent import BidirectionalRNN
 from .span_decoding import rescore_log_probs
 
-QUESTION_WORDS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 NUM_WORD_FEATURES = 3
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from ..question_answering.answers import AnswerCollector, WindowSlots
+from ..question_answering.answers import AnswerCollector, WindowSlots, best_score
 from ..question_answering.collator import QuestionAnsweringCollator
 from ..question_answering.inputs import pair_inputs, question_of_input
+from ..question_answering.simplification import simplify_question
 from ..question_answering.windows import WindowSizes, check_window_sizes, tokenize_questions
 from ..text import truncate_repr
 from .base import TextPipeline, check_count
@@ -53,6 +54,8 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
             say.
         handle_impossible_answer: allow the answer `{"answer": "", "start": 0, "end": 0}`, that the context holds none;
             for models trained with unanswerable questions.
+        simplify_questions: also read an inverted or passive question in its simple form, see `simplify_question`, and
+            answer the form whose answer is likelier; as the model was trained if the config says, else False.
         no_answer_threshold: margin by which the log probability of no answer must exceed that of the best answer.
         **kwargs: `on_error`, `batch_size` (in windows), `num_workers` and `progress_bar`, see `TextPipeline`.
     """
@@ -71,6 +74,7 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         max_question_len: int | None = None,
         max_seq_len: int | None = None,
         doc_stride: int | None = None,
+        simplify_questions: bool | None = None,
         handle_impossible_answer: bool | None = None,
         no_answer_threshold: float | None = None,
         **kwargs: Any,
@@ -80,7 +84,12 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
                 check_count(name, value)
         if no_answer_threshold is not None and isnan(no_answer_threshold):
             raise ValueError("no_answer_threshold is NaN; it must be a number, such as 0 for the likelier of the two")
-        preprocess = {"max_question_len": max_question_len, "max_seq_len": max_seq_len, "doc_stride": doc_stride}
+        preprocess = {
+            "max_question_len": max_question_len,
+            "max_seq_len": max_seq_len,
+            "doc_stride": doc_stride,
+            "simplify_questions": simplify_questions,
+        }
         postprocess = {
             "top_k": top_k,
             "max_answer_len": max_answer_len,
@@ -90,10 +99,16 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         return self._group_parameters(preprocess, postprocess, **kwargs)
 
     def _resolve_parameters(
-        self, max_question_len: int | None = None, max_seq_len: int | None = None, doc_stride: int | None = None
+        self,
+        max_question_len: int | None = None,
+        max_seq_len: int | None = None,
+        doc_stride: int | None = None,
+        simplify_questions: bool | None = None,
     ) -> dict[str, Any]:
-        """Fill in the lengths that are not given, and check all."""
+        """Fill in what is not given, and check the lengths."""
         config = self.model.config
+        if simplify_questions is None:
+            simplify_questions = bool(getattr(config, "simplify_questions", False))
         limit = self.readable_length()
         trained_length = getattr(config, "max_input_length", None)
         if max_seq_len is None:
@@ -119,29 +134,32 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         check(max_question_len, 0)
         if doc_stride is None:
             doc_stride = default("doc_stride", _DEFAULT_STRIDE, min(max_seq_len // 2, (room - max_question_len) // 2))
-        return {"sizes": check(max_question_len, doc_stride)}
+        return {"sizes": check(max_question_len, doc_stride), "simplify_questions": simplify_questions}
 
     def __call__(self, inputs: Any = None, *args: Any, question: Any = None, context: Any = None, **kwargs: Any) -> Any:
         """Answer questions, given as `inputs` or by `question` and `context`; see `TextPipeline.__call__`."""
         return super().__call__(pair_inputs(inputs, question, context), *args, **kwargs)
 
-    def preprocess(self, input_: Any, sizes: WindowSizes) -> dict[str, Any]:
+    def preprocess(self, input_: Any, sizes: WindowSizes, simplify_questions: bool) -> dict[str, Any]:
         """Tokenize one input (see `question_of_input`) in windows.
 
         Raises:
             TypeError, ValueError: as `question_of_input`; ValueError also if the context has no token.
         """
         question, context = question_of_input(input_)
-        [tokenized] = tokenize_questions(self.tokenizer, [question], [context], sizes.max_question_length)
-        if not (tokenized.spans >= 0).any():
+        simple = simplify_question(question) if simplify_questions else None
+        forms = [question] if simple is None else [question, simple]
+        read = tokenize_questions(self.tokenizer, forms, [context] * len(forms), sizes.max_question_length)
+        if not (read[0].spans >= 0).any():
             raise ValueError(
                 f"the tokenizer finds no word in the context {truncate_repr(context)}; give one with words"
             )
         features, slots = [], []
-        for kept in tokenized.windows(sizes.max_length, sizes.doc_stride):
-            features.append({name: values[kept] for name, values in tokenized.inputs.items()})
-            slots.append(WindowSlots(0, tokenized.spans[kept], int(kept.searchsorted(tokenized.cls_position))))
-        return {"features": features, "slots": slots, "context": context}
+        for form, tokenized in enumerate(read):
+            for kept in tokenized.windows(sizes.max_length, sizes.doc_stride):
+                features.append({name: values[kept] for name, values in tokenized.inputs.items()})
+                slots.append(WindowSlots(form, tokenized.spans[kept], int(kept.searchsorted(tokenized.cls_position))))
+        return {"features": features, "slots": slots, "forms": len(forms), "context": context}
 
     def collate(self, features: list[Any]) -> dict[str, torch.Tensor]:
         """Pad windows on the right, whichever side the tokenizer pads: this shifts no positions."""
@@ -169,7 +187,8 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         trained = getattr(self.model.config, "max_answer_length", None)
         collector = AnswerCollector(max_answer_len or trained or _DEFAULT_MAX_ANSWER_LENGTH, top_k)
         collector.add(model_outputs["slots"], *pad_sequence(model_outputs["logits"], batch_first=True).unbind(-1))
-        found = collector.nbest(0, model_outputs["context"])
+        read = [collector.nbest(form, model_outputs["context"]) for form in range(model_outputs["forms"])]
+        found = max(read, key=lambda nbest: best_score(nbest, handle_impossible_answer))
         answers = [
             {"answer": one["text"], "start": one["start"], "end": one["end"], "score": exp(one["score"])}
             for one in found["answers"]

@@ -17,7 +17,7 @@ from ..analysis.report import DEFAULT_LIMIT, Analysis, Record, Span, check_quest
 from ..analysis.tables import cut_ranges, distribution_table, group_table
 from ..files import read_json_object, require_file
 from ..metrics.squad import question_scores
-from ..modeling.modeling_bidaf import QUESTION_WORDS
+from ..modeling.configuration_word_reader import QUESTION_WORDS
 from .ensemble import read_predictions
 from .simplification import is_inverted
 from .squad import load_squad
