@@ -15,6 +15,7 @@ The rules of the evaluation (Morante and Blanco 2012, and the behaviour of ``eva
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ _BRACKETS = ("-LRB-", "-RRB-")
 _DESCRIPTION = "The official *SEM 2012 measures of negation cues, scopes and events (version 2.2), from column files."
 _INPUTS = """
 Args:
-    predictions: paths of a system's column files.
+    predictions: paths of a system's column files, plain or compressed with gzip.
     references: paths of the gold column files, one for each.
 
 Returns:
@@ -115,8 +116,11 @@ def _error(path: Path, number: int, problem: str) -> ValueError:
 
 def _read_lines(path: Path) -> list[ColumnLine | None]:
     """Parse the lines of a file, None for a blank one."""
+    content = path.read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        content = gzip.decompress(content)
     # Strings are only compared, so bytes that are not UTF-8 are harmless.
-    texts = path.read_bytes().decode("utf-8-sig", "surrogateescape").removesuffix("\n").split("\n")
+    texts = content.decode("utf-8-sig", "surrogateescape").removesuffix("\n").split("\n")
     lines: list[ColumnLine | None] = []
     first: ColumnLine | None = None
     for number, text in enumerate(texts, start=1):

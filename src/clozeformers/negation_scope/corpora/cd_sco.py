@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...files import CorpusError, require_file, write_text
+from ...files import CorpusError, read_text, write_text
 from ...metrics.sem_star_scope import LINE_FORMAT, NO_NEGATION, NOTHING, ColumnLine, check_same_width, parse_line
 from .schema import Annotation, NegationRow, sentence_rows
 
@@ -39,14 +39,14 @@ class CdScoSentence(NamedTuple):
 
 
 def read_sentences(path: str | Path) -> Iterator[CdScoSentence]:
-    r"""Parse a column file in UTF-8 with line ends ``\n``.
+    r"""Parse a column file in UTF-8 with line ends ``\n``, plain or compressed with gzip.
 
     Raises:
         FileNotFoundError, IsADirectoryError: the path is not a file.
         CorpusError: the file breaks the format, or a cue, scope or event is not part of its word.
     """
     block: list[ColumnLine] = []
-    lines = _read_lines(path)
+    lines = read_text(path, f"CD-SCO has one word a line: {LINE_FORMAT}").removesuffix("\n").split("\n")
     for number, text in enumerate(lines, start=1):
         if text:
             try:
@@ -62,18 +62,6 @@ def read_sentences(path: str | Path) -> Iterator[CdScoSentence]:
             raise CorpusError(path, number, "a blank line with no sentence before it; one blank line ends a sentence")
     if block:
         yield _sentence(path, block)
-
-
-def _read_lines(path: str | Path) -> list[str]:
-    content = require_file(path).read_bytes()
-    if not content:
-        raise CorpusError(path, 1, f"the file is empty; it must hold one word a line: {LINE_FORMAT}")
-    try:
-        return content.decode("utf-8-sig").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        bad = content[error.start : error.end]
-        raise CorpusError(path, line, f"the bytes {bad!r} are not UTF-8; convert the file to UTF-8") from None
 
 
 def _check_line(line: ColumnLine, before: Sequence[ColumnLine]) -> None:
