@@ -8,6 +8,7 @@ sentence counts and percentages. ``PERCENTAGES`` has more of its output. With CL
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import subprocess
@@ -297,11 +298,18 @@ def test_two_ends_of_sentence_after_a_negation(score, gold_end, system_end):
         score(columns(PLAIN, end=gold_end), columns(PLAIN, end=system_end))
 
 
+def test_truncated_gzip(tmp_path, metric):
+    path = tmp_path / "gold.txt.gz"
+    path.write_bytes(gzip.compress(GOOD.encode())[:-9])
+    with pytest.raises(ValueError, match=r"gold\.txt\.gz, line 1: the compressed file is truncated or damaged"):
+        metric.compute(predictions=[str(path)], references=[str(path)])
+
+
 def test_differences_that_do_not_matter(tmp_path, metric):
-    """A byte order mark, bytes that are not UTF-8, the parse column, and tabs at the end of a line."""
+    """A byte order mark, compression, bytes that are not UTF-8, the parse column, and tabs at the end of a line."""
     text = GOOD.encode().replace(b"slept", b"sl\xe9pt")
     gold, system = tmp_path / "gold.txt", tmp_path / "system.txt"
-    gold.write_bytes(b"\xef\xbb\xbf" + text)
+    gold.write_bytes(gzip.compress(b"\xef\xbb\xbf" + text))
     system.write_bytes(text.replace(b"\tVBN\t*\t", b"\tVBN\t(S*\t").replace(b"***\n", b"***\t\t\n"))
     assert metric.compute(predictions=[str(system)], references=[str(gold)])["full_negation_tp"] == 1
 

@@ -164,6 +164,15 @@ def test_a_saved_model_simplifies_questions_as_in_training(task: TinyTask, tmp_p
         assert answer["answer"] == context[answer["start"] : answer["end"]]
 
 
+def test_metrics_that_are_no_numbers_are_saved_as_null(reader: Path, tmp_path: Path) -> None:
+    model, tokenizer = AutoModelForQuestionAnswering.from_pretrained(reader), AutoTokenizer.from_pretrained(reader)
+    args = QATrainingArguments(str(tmp_path), use_cpu=True)
+    trainer = QuestionAnsweringTrainer(model, args, processing_class=tokenizer, max_answer_length=5, no_answer=False)
+    trainer.save_metrics("eval", {"eval_loss": math.nan, "eval_f1": 50.0})
+    for name in ("eval_results.json", "all_results.json"):
+        assert json.loads((tmp_path / name).read_text()) == {"eval_loss": None, "eval_f1": 50.0}
+
+
 def test_averages_are_not_dropped_silently(task: TinyTask, tmp_path: Path) -> None:
     arguments = [*NEW, *task.data("train"), "--save_steps", "2"]
     task.run(tmp_path / "one", *arguments, "--max_steps", "2", "--ema_decay", "0.9")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -118,7 +119,10 @@ def _read_lines(path: Path) -> list[ColumnLine | None]:
     """Parse the lines of a file, None for a blank one."""
     content = path.read_bytes()
     if content.startswith(b"\x1f\x8b"):
-        content = gzip.decompress(content)
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, OSError, zlib.error) as error:
+            raise _error(path, 1, f"the compressed file is truncated or damaged ({error})") from None
     # Strings are only compared, so bytes that are not UTF-8 are harmless.
     texts = content.decode("utf-8-sig", "surrogateescape").removesuffix("\n").split("\n")
     lines: list[ColumnLine | None] = []
