@@ -1,13 +1,35 @@
-"""Reading and writing of JSON, JSON lines and text, with errors that say where a file is wrong."""
+"""Reading and writing of JSON, tables and text, with errors that say what a file is, and where it is wrong."""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import gzip
+import io
 import json
-from collections.abc import Iterator
+import math
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from .text import truncate_repr
+
+_HEAD = 4096
+_GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+_UTF_16 = "UTF-16 text; convert it to UTF-8, as `iconv -f UTF-16 -t UTF-8 FILE` does"
+# First bytes of a file that is no UTF-8 text -> what it is.
+_KINDS = {
+    codecs.BOM_UTF16_LE: _UTF_16,
+    codecs.BOM_UTF16_BE: _UTF_16,
+    _PARQUET: "Parquet",
+    b"PK\x03\x04": "a zip archive; unpack it",
+    b"BZh": "compressed with bzip2; unpack it, or compress it with gzip",
+    b"\xfd7zXZ": "compressed with xz; unpack it, or compress it with gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or compress it with gzip",
+}
 
 
 class CorpusError(ValueError):
@@ -20,25 +42,28 @@ class CorpusError(ValueError):
     """
 
     def __init__(self, path: str | Path, where: str | int, problem: str) -> None:
-        place = f"line {where}" if isinstance(where, int) else where
-        super().__init__(f"{path}, {place}: {problem}")
+        super().__init__(f"{path}, {place_name(where)}: {problem}")
         self.path = Path(path)
         self.where = where
+
+
+def place_name(where: str | int) -> str:
+    """A place in a file, as `CorpusError` takes it, in words."""
+    return f"line {where}" if isinstance(where, int) else where
 
 
 def read_json(path: str | Path, hint: str = "") -> Any:
     """Read a JSON file in UTF-8, with or without a byte order mark.
 
     Args:
-        path: the file.
+        path: the file, plain or compressed with gzip.
         hint: what to do about a damaged file, appended to the error.
 
     Raises:
         FileNotFoundError, IsADirectoryError: there is no such file.
         CorpusError: the file is not UTF-8 or not JSON.
     """
-    path = require_file(path, hint)
-    return _parse(path, 1, path.read_bytes(), hint)
+    return _parse(path, 1, read_text(path, hint), hint)
 
 
 def read_json_object(path: str | Path, hint: str = "") -> dict[str, Any]:
@@ -49,11 +74,23 @@ def read_json_object(path: str | Path, hint: str = "") -> dict[str, Any]:
     return values
 
 
+def read_text(path: str | Path, hint: str = "") -> str:
+    """Read a text file in UTF-8, with or without a byte order mark, plain or compressed with gzip.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError: there is no such file.
+        CorpusError: the file is empty or not UTF-8; says what it is.
+    """
+    read_head(path, hint)
+    with open_data(path, hint) as file:
+        return _decode(path, 1, file.read())
+
+
 def read_json_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
     """Read a file with one JSON object a line; blank lines are skipped.
 
     Args:
-        path: the file.
+        path: the file, plain or compressed with gzip.
         hint: an example of a right line, appended to the error.
 
     Yields:
@@ -61,21 +98,109 @@ def read_json_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, dic
 
     Raises:
         FileNotFoundError, IsADirectoryError: there is no such file.
-        CorpusError: a line is not UTF-8, not JSON, or not an object.
+        CorpusError: the file is a JSON array, or a line is not UTF-8, not JSON, or not an object.
     """
-    path = require_file(path, hint)
-    with path.open("rb") as lines:
+    if read_head(path, hint).lstrip().startswith(b"["):
+        problem = "the file is a JSON array, not JSON lines; write one object a line, as `jq -c '.[]' FILE` does"
+        raise CorpusError(path, 1, _with_hint(problem, hint))
+    with open_data(path, hint) as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                values = _parse(path, number, line.rstrip(), hint)
+                values = _parse(path, number, _decode(path, number, line.rstrip()), hint)
                 if not isinstance(values, dict):
                     raise CorpusError(path, number, _with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
                 yield number, values
 
 
+def read_rows(
+    path: str | Path, hint: str = "", json_columns: Collection[str] = ()
+) -> Iterator[tuple[int | str, dict[str, Any]]]:
+    """Read the rows of a table: JSON lines, CSV (``.csv``, with a header) or Parquet, plain or compressed with gzip.
+
+    Args:
+        path: the file.
+        hint: an example of a right row, appended to the error.
+        json_columns: columns that are no strings, whose cells in CSV are JSON, such as ``[0, 1]``.
+
+    Yields:
+        The place, as `CorpusError` takes it (a line, or ``"row 5"``, counted from 0, of Parquet), and the values;
+        those that are missing, such as empty cells of CSV, are left out.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError: there is no such file.
+        CorpusError: the file or a row is damaged; says where.
+    """
+    if is_parquet(path, hint):
+        return _read_parquet(path, hint)
+    return _read_csv(path, hint, json_columns) if is_csv(path) else read_json_lines(path, hint)
+
+
+def is_csv(path: str | Path) -> bool:
+    """Whether a file is CSV, by its name."""
+    return Path(path).name.lower().removesuffix(".gz").endswith(".csv")
+
+
+def is_parquet(path: str | Path, hint: str = "") -> bool:
+    """Whether a file is Parquet, by its first bytes."""
+    with open_data(path, hint) as file:
+        return file.read(len(_PARQUET)) == _PARQUET
+
+
+def data_name(path: str | Path) -> str:
+    """The name of a file without its endings: ``"dev"`` for ``dev.jsonl.gz``."""
+    return Path(Path(path).name.removesuffix(".gz")).stem
+
+
+def read_head(path: str | Path, hint: str = "") -> bytes:
+    """Return the first 4,096 bytes of a text file, unpacked and without a byte order mark.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError: there is no such file.
+        CorpusError: the file is empty or no UTF-8 text; says what it is.
+    """
+    with open_data(path, hint) as file:
+        head = file.read(_HEAD)
+    kind = next((kind for magic, kind in _KINDS.items() if head.startswith(magic)), None)
+    if not head.strip():
+        kind = "empty"
+    elif kind is None and b"\0" in head:
+        kind = "binary, or text in another encoding than UTF-8"
+    if kind is not None:
+        raise CorpusError(path, 1, _with_hint(f"the file is {kind}", hint))
+    return head.removeprefix(codecs.BOM_UTF8)
+
+
+@contextmanager
+def open_data(path: str | Path, hint: str = "") -> Iterator[IO[bytes]]:
+    """Open a file for reading, and unpack it if it is compressed with gzip, whatever its name.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError: there is no such file.
+        CorpusError: while it is read, the compressed file is damaged.
+    """
+    path = require_file(path, hint)
+    with path.open("rb") as packed:
+        is_compressed = packed.read(len(_GZIP)) == _GZIP
+    opener: Any = gzip.open if is_compressed else Path.open
+    try:
+        with opener(path, "rb") as data:
+            yield data
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise CorpusError(path, "gzip", f"the compressed file is truncated or damaged ({error})") from None
+
+
 def write_json(value: Any, path: str | Path) -> None:
-    """Write a JSON file atomically."""
-    write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path)
+    """Write a JSON file atomically; NaN and infinity, which JSON does not have, become null."""
+    write_text(json.dumps(finite_or_none(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+
+
+def finite_or_none(value: Any) -> Any:
+    """Copy a value of JSON, with None in place of each number that is NaN or infinite."""
+    if isinstance(value, Mapping):
+        return {key: finite_or_none(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite_or_none(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_text(text: str, path: str | Path) -> None:
@@ -100,13 +225,62 @@ def require_file(path: str | Path, hint: str = "") -> Path:
     return path
 
 
-def _parse(path: Path, first_line: int, content: bytes, hint: str) -> Any:
+def _read_csv(path: str | Path, hint: str, json_columns: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    read_head(path, hint)
+    csv.field_size_limit(2**31 - 1)
+    with open_data(path, hint) as data:
+        # Decoded line by line, so that an error can name the line.
+        lines = (_decode(path, number, line) for number, line in enumerate(data, start=1))
+        rows = csv.reader(lines, strict=True)
+        try:
+            header = next(rows)
+            number = rows.line_num + 1
+            for cells in rows:
+                if cells:
+                    yield number, _csv_row(path, number, header, cells, json_columns)
+                number = rows.line_num + 1
+        except csv.Error as error:
+            raise CorpusError(path, rows.line_num, _with_hint(f"cannot be read as CSV: {error}", hint)) from None
+
+
+def _csv_row(
+    path: str | Path, number: int, header: Sequence[str], cells: Sequence[str], json_columns: Collection[str]
+) -> dict[str, Any]:
+    if len(cells) != len(header):
+        raise CorpusError(path, number, f"{len(cells)} cells; the header names {len(header)}: {', '.join(header)}")
+    row: dict[str, Any] = {name: cell for name, cell in zip(header, cells, strict=True) if cell}
+    for name in row.keys() & set(json_columns):
+        try:
+            row[name] = json.loads(row[name])
+        except (ValueError, RecursionError):
+            problem = f"{name} is {truncate_repr(row[name])}; in CSV, this column is JSON, as json.dumps writes it"
+            raise CorpusError(path, number, problem) from None
+    return row
+
+
+def _read_parquet(path: str | Path, hint: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    import pandas as pd
+
+    with open_data(path, hint) as data:
+        content = io.BytesIO(data.read())
     try:
-        text = content.decode("utf-8-sig" if first_line == 1 else "utf-8")
+        frame = pd.read_parquet(content, dtype_backend="pyarrow")
+    except (ValueError, OSError) as error:
+        raise CorpusError(path, "Parquet", _with_hint(f"cannot be read: {error}", hint)) from None
+    for number, row in enumerate(frame.to_dict("records")):
+        yield f"row {number}", {name: value for name, value in row.items() if value is not pd.NA}
+
+
+def _decode(path: str | Path, first_line: int, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig" if first_line == 1 else "utf-8")
     except UnicodeDecodeError as error:
         line = first_line + content.count(b"\n", 0, error.start)
         bad = content[error.start : error.end]
         raise CorpusError(path, line, f"the bytes {bad!r} are not UTF-8; convert the file to UTF-8") from None
+
+
+def _parse(path: str | Path, first_line: int, text: str, hint: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

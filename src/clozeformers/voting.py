@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
-Vote = TypeVar("Vote", bound=Hashable)
+# Votes can be hashed and ordered.
+Vote = TypeVar("Vote", bound=Any)
 
 
 def majority_vote(
@@ -17,28 +17,28 @@ def majority_vote(
     *,
     scores: Mapping[Vote, Iterable[float]] | None = None,
 ) -> Vote:
-    """Return the candidate with the most votes.
+    """Return the candidate with the most votes; the order of the models does not matter.
 
     Args:
         votes: the candidate that each model votes for.
         weights: one per model; by default all are equal. A tie is broken by the sum of the weights behind a candidate.
         weighted: let the sum decide alone, whatever the number of votes.
-        scores: candidate -> numbers to sum in place of the weights behind it, such as its probability by each model,
-            whether or not the model votes for it.
+        scores: candidate -> numbers whose sum breaks the ties that are left, such as the probabilities that models
+            give it; those that are missing count as 0.
 
     Returns:
-        The winner. Of candidates with equally many votes and equal sums it is the one that is voted for first, or that
-        `scores` lists first.
+        The winner. Of candidates that are equal in all of this it is the smallest: of spans the first in the text.
     """
-    if scores is None:
-        behind: dict[Vote, list[float]] = {}
-        for vote, weight in zip(votes, [1.0] * len(votes) if weights is None else weights, strict=True):
-            behind.setdefault(vote, []).append(weight)
-        scores = behind
-    counts = Counter(votes)
-    # Sums are exact, so that the order of the models does not break a tie.
-    totals = {candidate: math.fsum(values) for candidate, values in scores.items()}
-    return max(totals, key=lambda candidate: (0 if weighted else counts[candidate], totals[candidate]))
+    behind: dict[Vote, list[float]] = {}
+    for vote, weight in zip(votes, [1.0] * len(votes) if weights is None else weights, strict=True):
+        behind.setdefault(vote, []).append(weight)
+
+    def strength(candidate: Vote) -> tuple[float, ...]:
+        # Sums are exact, so that the order of the models does not break a tie.
+        own = behind[candidate]
+        return 0 if weighted else len(own), math.fsum(own), math.fsum((scores or {}).get(candidate, ()))
+
+    return max(sorted(behind), key=strength)
 
 
 def check_weights(weights: Sequence[float] | None, models: int, weighted: bool) -> None:

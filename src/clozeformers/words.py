@@ -12,6 +12,7 @@ _WORD = re.compile(
     r"""
     (?P<verb>\w+?) (?P<negation>n['’]t) (?!\w)          # is|n't
   | (?P<can>can) (?P<not>not) (?!\w)                    # can|not
+  | w/o (?:ut)? (?!\w)                                   # w/o
   | \d+ (?: [.,:/] \d+ )+                               # 3.5  1,000  10:30
   | (?: \w \. ){2,}                                     # U.S.
   | ['’] (?: s|re|ve|ll|d|m ) (?!\w)                   # Holmes|'s

@@ -85,7 +85,7 @@ def test_paths_that_are_not_a_corpus(tmp_path: Path) -> None:
         load_recam(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"absent\.jsonl does not exist"):
         load_recam(tmp_path / "absent.jsonl")
-    with pytest.raises(CorpusError, match="there is no question"):
+    with pytest.raises(CorpusError, match="line 1: the file is empty; ReCAM has one question per line"):
         load_recam(write(tmp_path, b""))
 
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-import evaluate
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import clozeformers.metrics
 from clozeformers.metrics import NegationScope
 
 
@@ -54,19 +49,6 @@ def test_invalid_labels(metric, side, value):
     inputs = {"predictions": [[0, 1], [0, 1]], "references": [[0, 1], [0, 1]]} | {side: [[0, 1], [value, 1]]}
     with pytest.raises(ValueError, match=rf"{side}\[1\]\[0\] is .*1 \(in scope\) or 0"):
         metric.compute(**inputs)
-
-
-@pytest.mark.parametrize("name", ["negation_scope", "sem_star_scope"])
-def test_evaluate_loads_the_file(tmp_path, monkeypatch, name):
-    """`evaluate.load` copies the file out of its package, so it may import its neighbours only from the same folder."""
-    monkeypatch.setattr("evaluate.config.HF_MODULES_CACHE", str(tmp_path / "modules"))
-    monkeypatch.setattr("sys.path", [*sys.path])
-    for module in [module for module in sys.modules if module.startswith("evaluate_modules")]:
-        monkeypatch.delitem(sys.modules, module)
-    path = Path(clozeformers.metrics.__file__).with_name(f"{name}.py")
-    metric = evaluate.load(str(path), cache_dir=str(tmp_path), keep_in_memory=True)
-    assert "Morante" in metric.citation
-    assert type(metric).__name__ in clozeformers.metrics.__all__
 
 
 PAIRS = st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=6), min_size=1, max_size=5)

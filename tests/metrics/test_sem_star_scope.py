@@ -8,6 +8,7 @@ sentence counts and percentages. ``PERCENTAGES`` has more of its output. With CL
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import subprocess
@@ -17,7 +18,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from clozeformers.files import CorpusError
 from clozeformers.metrics import SemStarScope
 
 SCRIPT = os.environ.get("CLOZEFORMERS_SEM_SCRIPT")
@@ -285,27 +285,31 @@ GOOD = columns("We/PRP slept/VBD\n" + PLAIN)
     ],
 )
 def test_malformed_files(score, system, line, message):
-    with pytest.raises(CorpusError, match=message) as caught:
+    with pytest.raises(ValueError, match=rf"system\.txt, line {line}: .*{message}"):
         score(GOOD, system)
-    assert caught.value.where == line
-    assert caught.value.path.name == "system.txt"
     if "gold" not in message and "no " not in message:
-        with pytest.raises(CorpusError, match=message) as caught:
+        with pytest.raises(ValueError, match=rf"gold\.txt, line {line}: .*{message}"):
             score(system, GOOD)
-        assert caught.value.path.name == "gold.txt"
 
 
 @pytest.mark.parametrize(("gold_end", "system_end"), [("\n\n\n", "\n\n\n"), ("\n\n", "\n")])
 def test_two_ends_of_sentence_after_a_negation(score, gold_end, system_end):
-    with pytest.raises(CorpusError, match="second end of sentence"):
+    with pytest.raises(ValueError, match="second end of sentence"):
         score(columns(PLAIN, end=gold_end), columns(PLAIN, end=system_end))
 
 
+def test_truncated_gzip(tmp_path, metric):
+    path = tmp_path / "gold.txt.gz"
+    path.write_bytes(gzip.compress(GOOD.encode())[:-9])
+    with pytest.raises(ValueError, match=r"gold\.txt\.gz, line 1: the compressed file is truncated or damaged"):
+        metric.compute(predictions=[str(path)], references=[str(path)])
+
+
 def test_differences_that_do_not_matter(tmp_path, metric):
-    """A byte order mark, bytes that are not UTF-8, the parse column, and tabs at the end of a line."""
+    """A byte order mark, compression, bytes that are not UTF-8, the parse column, and tabs at the end of a line."""
     text = GOOD.encode().replace(b"slept", b"sl\xe9pt")
     gold, system = tmp_path / "gold.txt", tmp_path / "system.txt"
-    gold.write_bytes(b"\xef\xbb\xbf" + text)
+    gold.write_bytes(gzip.compress(b"\xef\xbb\xbf" + text))
     system.write_bytes(text.replace(b"\tVBN\t*\t", b"\tVBN\t(S*\t").replace(b"***\n", b"***\t\t\n"))
     assert metric.compute(predictions=[str(system)], references=[str(gold)])["full_negation_tp"] == 1
 
@@ -339,7 +343,7 @@ def files(draw) -> tuple[str, str]:
 def test_counts_add_up(score, pair):
     try:
         numbers = score(*pair)
-    except CorpusError:
+    except ValueError:
         assume(False)
     gold, system, tp, fp, fn = ({measure: numbers[f"{measure}_{count}"] for measure in MEASURES} for count in COUNTS)
     for measure in ("cues", "scope_tokens"):
@@ -382,6 +386,6 @@ def test_the_script_prints_the_frozen_numbers(score, tmp_path, name):
 def test_numbers_of_the_script_on_random_files(score, tmp_path, pair):
     try:
         ours = score(*pair)
-    except CorpusError:
+    except ValueError:
         ours = None
     assert ours == run_script(*pair, tmp_path)

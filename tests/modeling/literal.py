@@ -386,5 +386,5 @@ def bidaf(model: nn.Module, context: Tensor, question: Tensor) -> tuple[Tensor, 
 
 def word_features(model: nn.Module, ids: list[int], other: list[int]) -> Tensor:
     """Inverse document frequency, is a question word, occurs in the other text."""
-    rows = [[model.document_frequency[n], model.is_question_word[n], float(n >= 4 and n in other)] for n in ids]
+    rows = [[model.inverse_document_frequency[n], model.is_question_word[n], float(n >= 4 and n in other)] for n in ids]
     return torch.tensor(rows, dtype=torch.float64)

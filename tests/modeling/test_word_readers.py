@@ -422,9 +422,9 @@ def test_wrong_shapes(name: str, change: Callable[[Tensor], Tensor], message: st
 
 def test_word_features_are_those_of_the_paper() -> None:
     model = build("bidaf-combined")
-    frequency = model.document_frequency
+    idf = model.inverse_document_frequency
     contexts, occurrences = 2, {5: 1, 6: 1, 7: 3, 8: 1, 9: 1}
     for word, count in occurrences.items():
-        assert float(frequency[word]) == pytest.approx(math.log(contexts / count))
-    assert float(frequency[20]) == pytest.approx(math.log(contexts))
+        assert float(idf[word]) == pytest.approx(math.log(contexts / count))
+    assert float(idf[20]) == pytest.approx(math.log(contexts))
     assert model.is_question_word.nonzero().flatten().tolist() == [5, 6]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -107,12 +108,30 @@ def test_format_is_detected(corpus: Callable[[str], Path], format: Any) -> None:
     assert load_corpus(path)[0]["tokens"] == ["It", "did", "not", "grow"]
 
 
-@pytest.mark.parametrize("content", ["", "plain text", "[1, 2]"])
-def test_format_that_cannot_be_detected(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize("format", FILES)
+def test_compressed_corpora(corpus: Callable[[str], Path], format: Any) -> None:
+    path = corpus(format)
+    expected = load_corpus(path)
+    packed = path.rename(path.with_name(path.name + ".gz"))
+    packed.write_bytes(gzip.compress(packed.read_bytes()))
+    for place in (packed, packed.parent) if format in ("bioscope", "sfu") else (packed,):
+        assert load_corpus(place).to_list() == expected.to_list()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "line 1: the file is empty"),
+        ("plain text", "cd-sco, bioscope, sfu and jsonl; name it with format="),
+        ("[1, 2]", "line 1: the file is a JSON array, not JSON lines; write one object a line"),
+    ],
+)
+def test_format_that_cannot_be_detected(tmp_path: Path, content: str, problem: str) -> None:
     (tmp_path / "corpus").write_text(content)
-    for path in (tmp_path / "corpus", tmp_path):
-        with pytest.raises(ValueError, match="cd-sco, bioscope, sfu and jsonl; name it with format="):
-            load_corpus(path)
+    with pytest.raises(ValueError, match=problem):
+        load_corpus(tmp_path / "corpus")
+    with pytest.raises(FileNotFoundError, match=r"holds no \.xml file"):
+        load_corpus(tmp_path)
 
 
 @pytest.mark.parametrize(

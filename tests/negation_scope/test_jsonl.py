@@ -38,7 +38,7 @@ def test_defaults(tmp_path: Path) -> None:
 def rows_of_text(draw: st.DrawFn) -> list[NegationRow]:
     words = st.text(min_size=1).filter(lambda text: text.strip() != "")
     rows = []
-    for number in range(draw(st.integers(0, 3))):
+    for number in range(draw(st.integers(1, 3))):
         tokens = draw(st.lists(words, min_size=1, max_size=4))
         marks = st.lists(st.integers(0, 1), min_size=len(tokens), max_size=len(tokens))
         cue = draw(marks)

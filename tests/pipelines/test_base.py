@@ -190,9 +190,9 @@ def test_a_second_positional_argument(pipe: Any, many: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-@pytest.mark.parametrize("name", MODELS, scope="module")
-def test_logits_must_be_finite(name: str, many: list[Any], tiny_model_folder: Path, value: float) -> None:
-    raises_for_weights(build(name, tiny_model_folder), many[0], [-1], value)
+@pytest.mark.parametrize("built", MODELS)
+def test_logits_must_be_finite(built: str, tiny_model_folder: Path, value: float) -> None:
+    raises_for_weights(build(built, tiny_model_folder), MANY[built.partition("-")[0]][0], [-1], value)
 
 
 OWN = {
@@ -202,9 +202,9 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_weights_that_are_nan_never_give_a_score(name: str) -> None:
-    raises_for_weights(OWN[name](), MANY[name.split("-", maxsplit=1)[0]][0], range(-3, 0), float("nan"))
+@pytest.mark.parametrize("own", OWN)
+def test_weights_that_are_nan_never_give_a_score(own: str) -> None:
+    raises_for_weights(OWN[own](), MANY[own.partition("-")[0]][0], range(-3, 0), float("nan"))
 
 
 def raises_for_weights(pipe: Any, given: Any, places: Iterable[int], value: float) -> None:

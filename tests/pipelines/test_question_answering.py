@@ -16,6 +16,7 @@ from transformers import RobertaConfig, RobertaForQuestionAnswering
 
 from clozeformers.pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 from clozeformers.question_answering.inputs import question_of_input
+from clozeformers.question_answering.simplification import simplify_question
 from clozeformers.question_answering.windows import tokenize_questions, word_spans
 from tests.hub_models import tiny_word_reader
 from tests.qa_models import CONTEXT, MODELS, WORDS, bert_tokenizer, tiny_reader, xlnet_tokenizer
@@ -249,6 +250,30 @@ def test_lengths_of_training_are_the_defaults() -> None:
     reader.model.config.update({"max_question_length": None, "doc_stride": None, "max_answer_length": None})
     assert lengths(reader) == (60, 28, 14)
     assert reader(MANY[0], top_k=99) == reader(MANY[0], top_k=99, max_answer_len=15)
+
+
+# ----------------------------------------------------------------------------------------------------- simple questions
+
+
+@pytest.mark.parametrize("none", [False, True])
+def test_the_likelier_form_of_a_question_is_answered(reader: ExtractiveQuestionAnsweringPipeline, none: bool) -> None:
+    arguments = {"context": CONTEXT * 5, "handle_impossible_answer": none, "max_seq_len": 40, "doc_stride": 3}
+    for question in ("By whom was the mat given?", "In what year was it Paris?", "In 1990, who sits on the mat?"):
+        forms = [reader(question=form, **arguments) for form in (question, simplify_question(question))]
+        best = max(forms, key=lambda answer: answer["score"])
+        assert reader(question=question, simplify_questions=True, **arguments) == best
+    assert reader(question=QUESTION, simplify_questions=True, **arguments) == reader(question=QUESTION, **arguments)
+
+
+def test_questions_are_simplified_as_in_training() -> None:
+    reader = tiny_reader("word")
+    asked = {"question": "In what year was it Paris?", "context": CONTEXT}
+    plain, simplified = (reader(**asked, simplify_questions=value, top_k=5) for value in (False, True))
+    assert plain != simplified
+    assert reader(**asked, top_k=5) == plain
+    reader.model.config.simplify_questions = True
+    assert reader(**asked, top_k=5) == simplified
+    assert reader(**asked, top_k=5, simplify_questions=False) == plain
 
 
 # -------------------------------------------------------------------------------------------------------- hostile input

@@ -14,7 +14,7 @@ CONTEXT = "Ada wrote the poem. Hugo sold the map."
 SPANS = {"Ada": (0, 3), "Hugo": (20, 24), "": (0, 0)}
 
 
-def member(*answers: str) -> Any:
+def member(*answers: str, score: float = 0.5) -> Any:
     """A pipeline that gives these answers to the questions of a call, whatever they are."""
 
     def call(questions: Sequence[Any], **_: Any) -> list[dict[str, Any]]:
@@ -22,7 +22,7 @@ def member(*answers: str) -> Any:
         return [
             {"error": "cannot be read"}
             if answer == "?"
-            else dict(zip(("start", "end"), SPANS[answer], strict=True)) | {"answer": answer, "score": 0.5}
+            else dict(zip(("start", "end"), SPANS[answer], strict=True)) | {"answer": answer, "score": score}
             for _, answer in given
         ]
 
@@ -53,6 +53,14 @@ def test_it_is_called_as_its_members_are() -> None:
     assert ensemble([asked, asked]) == [expected] * 2
     with pytest.raises(TypeError, match="got another positional argument 'x'"):
         ensemble(asked, "x")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_ties_do_not_depend_on_the_order_of_the_members(order: int) -> None:
+    members = [member("Ada", "Ada", score=0.5), member("Hugo", "Hugo", score=0.75)][::order]
+    assert ExtractiveQuestionAnsweringEnsemble(members)(question="Who?", context=CONTEXT)["answer"] == "Hugo"
+    equal = [member("Ada"), member("Hugo")][::order]
+    assert ExtractiveQuestionAnsweringEnsemble(equal)(question="Who?", context=CONTEXT)["answer"] == "Ada"
 
 
 def test_what_a_member_cannot_read_is_said() -> None:

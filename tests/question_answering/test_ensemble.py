@@ -23,8 +23,8 @@ def write_run(folder: Path, predictions: Any, nbest: Any = None) -> Path:
     return path
 
 
-def best(*answers: tuple[str, int]) -> dict:
-    listed = [{"text": text, "start": start, "end": start + len(text), "score": -1.0} for text, start in answers]
+def best(*answers: tuple[str, int], score: float = -1.0) -> dict:
+    listed = [{"text": text, "start": start, "end": start + len(text), "score": score} for text, start in answers]
     return {"answers": listed, "no_answer_score": -2.0}
 
 
@@ -36,10 +36,10 @@ def test_answers_are_compared_by_span_if_all_have_nbest_files(tmp_path):
         ({"1": "the Rhine", "2": "Bonn"}, {"1": best(("the Rhine", 0)), "2": best(("Bonn", 0))}),
     ]
     paths = [write_run(tmp_path / str(number), *run) for number, run in enumerate(runs)]
-    assert ensemble_files(paths[:3]) == {"1": "Rhine", "2": ""}
+    assert ensemble_files(paths[:3]) == {"1": "the Rhine", "2": ""}  # three places, of which this is the first
     # The two models that say "Rhine" mean different places, so that "the Rhine" has most votes.
     weights = [0.9, 0.1, 0.9, 0.1]
-    assert ensemble_files(paths, weights) == {"1": "the Rhine", "2": ""}
+    assert ensemble_files(paths, weights) == {"1": "the Rhine", "2": "Bonn"}
     paths[0].with_name(NBEST_FILE).unlink()
     assert ensemble_files(paths, weights)["1"] == "Rhine"
     assert ensemble_files([str(path) for path in paths], weights, weighted=True)["1"] == "Rhine"
@@ -51,6 +51,19 @@ def test_answers_are_compared_by_text_without_nbest_files(tmp_path):
     assert ensemble_files(paths) == {"1": "Rhine", "2": "", "3": "y"}
     assert list(ensemble_files(paths[1:])) == ["1", "3", "2"]
     assert ensemble_files(paths, [71.0, 30.0, 40.0], weighted=True) == {"1": "Rhine", "2": "", "3": "x"}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_ties_do_not_depend_on_the_order_of_the_files(tmp_path, order):
+    runs = [
+        ({"1": "Rhine", "2": "Main"}, {"1": best(("Rhine", 4), score=-0.5), "2": best(("Main", 9), score=-3.0)}),
+        ({"1": "Bonn", "2": ""}, {"1": best(("Bonn", 0)), "2": best(("Main", 9))}),
+    ]
+    paths = [write_run(tmp_path / str(number), *run) for number, run in enumerate(runs)][::order]
+    assert ensemble_files(paths) == {"1": "Rhine", "2": ""}
+    for path in paths:
+        path.with_name(NBEST_FILE).unlink()
+    assert ensemble_files(paths) == {"1": "Bonn", "2": ""}
 
 
 def test_answer_that_is_missing_from_the_nbest_list_still_votes(tmp_path):

@@ -118,7 +118,7 @@ def test_errors_name_the_place(tmp_path, place, value, message):
 
 
 def test_damaged_file(tmp_path):
-    with pytest.raises(CorpusError, match=r"line 2: .*column 11.*give a JSON file in the format of SQuAD"):
+    with pytest.raises(CorpusError, match=r"line 2: .*column 11.*give JSON in the format of SQuAD"):
         load_squad(write(tmp_path, b'{\n "data": [}'))
 
 

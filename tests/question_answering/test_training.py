@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer, BertConfi
 
 import clozeformers  # noqa: F401
 from clozeformers.cli import main as command_line
+from clozeformers.question_answering import load_squad
 from clozeformers.question_answering.arguments import QATrainingArguments
 from clozeformers.question_answering.trainer import SIMPLE_ENDING, QuestionAnsweringTrainer, better_forms
 from clozeformers.training.recipe import parse_recipe
@@ -142,6 +144,33 @@ def test_the_likelier_form_of_a_question_is_kept() -> None:
     nbest |= {"r": found(-3, -9), f"r{SIMPLE_ENDING}": found(-2, -9)}
     assert better_forms(nbest, no_answer=False) == {"q": found(-1, -9), "r": found(-2, -9)}
     assert better_forms(nbest, no_answer=True) == {"q": found(-5, -0.1), "r": found(-2, -9)}
+
+
+def test_a_saved_model_simplifies_questions_as_in_training(task: TinyTask, tmp_path: Path) -> None:
+    """By the script, which scores it again, and by the pipeline."""
+    file = tmp_path / "inverted.json"
+    inverted = re.sub(r"Who (found|sold|kept|lost) the (\w+)", r"By whom was the \2 \1", task.files["dev"].read_text())
+    file.write_text(inverted)
+    simplify = ["--simplify_questions", "true", "--max_steps", "20", *LAST]
+    trained = task.run(tmp_path / "run", *NEW, *task.data("train"), "--test_file", str(file), *simplify)
+    scored = task.run(tmp_path / "scored", "--model_name_or_path", str(tmp_path / "run"), "--test_file", str(file))
+    assert scored["scores"] == trained["scores"]
+    rows = load_squad(file)
+    reader = pipeline("extractive-question-answering", model=str(tmp_path / "run"), device="cpu")
+    answers = reader(question=rows["question"][:], context=rows["context"][:])
+    predicted = json.loads((tmp_path / "run" / "predictions_inverted.json").read_text())
+    assert [answer["answer"] for answer in answers] == [predicted[row_id] for row_id in rows["id"]]
+    for answer, context in zip(answers, rows["context"], strict=True):
+        assert answer["answer"] == context[answer["start"] : answer["end"]]
+
+
+def test_metrics_that_are_no_numbers_are_saved_as_null(reader: Path, tmp_path: Path) -> None:
+    model, tokenizer = AutoModelForQuestionAnswering.from_pretrained(reader), AutoTokenizer.from_pretrained(reader)
+    args = QATrainingArguments(str(tmp_path), use_cpu=True)
+    trainer = QuestionAnsweringTrainer(model, args, processing_class=tokenizer, max_answer_length=5, no_answer=False)
+    trainer.save_metrics("eval", {"eval_loss": math.nan, "eval_f1": 50.0})
+    for name in ("eval_results.json", "all_results.json"):
+        assert json.loads((tmp_path / name).read_text()) == {"eval_loss": None, "eval_f1": 50.0}
 
 
 def test_averages_are_not_dropped_silently(task: TinyTask, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..analysis.report import Analysis, Record, Span, check_question_ids, write_analysis
 from ..analysis.tables import Table, cut_ranges, distribution_table, group_table
-from ..files import read_json_lines, read_json_object
+from ..files import read_json_object, read_rows
 from ..text import truncate_repr
 from .questions import ClozeQuestion
 from .recam import load_recam
@@ -34,9 +34,9 @@ STEPS = {0: "0 (synonyms)", 1: "1", 2: "2", 4: "3–4", 8: "5–8", 1e6: "9 or m
 
 
 def is_data_file(path: str | Path) -> bool:
-    """Whether a file is in the format of ReCAM, by its first line."""
+    """Whether a file is in the format of ReCAM, by its first row."""
     try:
-        _, values = next(read_json_lines(path), (0, {}))
+        _, values = next(read_rows(path), (0, {}))
     except ValueError:
         return False
     return "option_0" in values or "options" in values

@@ -1,4 +1,4 @@
-"""ReCAM: articles, one-sentence summaries with a gap, and options for it, as JSON lines.
+"""ReCAM: articles, one-sentence summaries with a gap, and options for it, as JSON lines, CSV or Parquet.
 
 A line has ``article``, ``question``, ``option_0``, ``option_1`` and so on and, if it is known, ``label``, the number of
 the correct option. Source: Zheng et al. (2021), "SemEval-2021 Task 4: Reading Comprehension of Abstract Meaning".
@@ -14,7 +14,7 @@ from typing import Any
 
 from datasets import Dataset, Features, List, Value
 
-from ..files import CorpusError, read_json_lines
+from ..files import CorpusError, data_name, read_rows
 from ..text import check_text, truncate_repr
 from .questions import cloze_question_of
 
@@ -31,7 +31,7 @@ def load_recam(path: str | Path) -> Dataset:
     """Load a file in ReCAM's format.
 
     Args:
-        path: the JSON-lines file. Blank lines are skipped. A list ``options`` may replace ``option_0`` and so on.
+        path: the file, see `read_rows`. Blank lines are skipped. A list ``options`` may replace ``option_0`` and so on.
 
     Returns:
         One row per question, in the order of the file, held in memory:
@@ -48,8 +48,9 @@ def load_recam(path: str | Path) -> Dataset:
             option or its id is not unique; or there is no question. Names the line.
     """
     path = Path(path)
-    lines = read_json_lines(path, "ReCAM has one question per line, such as Task_1_dev.jsonl")
-    return _check_rows(path, ((line, f"{path.stem}/{line}", values) for line, values in lines))
+    hint = "ReCAM has one question per line, such as Task_1_dev.jsonl"
+    rows = read_rows(path, hint, json_columns=("options", "label"))
+    return _check_rows(path, ((place, f"{data_name(path)}/{place}", values) for place, values in rows))
 
 
 def from_multiple_choice(dataset: Dataset, name: str) -> Dataset:

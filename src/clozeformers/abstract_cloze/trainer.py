@@ -94,7 +94,6 @@ def vote(models: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, int]:
     """
     votes, chosen = list(map(best_options, models)), {}
     for row_id, first in models[0].items():
-        # Candidates in the order of the options, so that the first of equal ones is chosen.
         scores = {option: [model[row_id][option] for model in models] for option in range(len(first))}
         chosen[row_id] = majority_vote([options[row_id] for options in votes], scores=scores)
     return chosen

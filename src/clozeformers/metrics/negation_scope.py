@@ -26,7 +26,7 @@ Examples:
     >>> NegationScope().compute(predictions=[[0, 1, 1, 0]], references=[[0, 1, 1, 1]])["f1"]
     80.0
 """
-CITATION = """\
+_CITATION = """\
 @inproceedings{morante-blanco-2012-sem,
     title = "*{SEM} 2012 Shared Task: Resolving the Scope and Focus of Negation",
     author = "Morante, Roser and Blanco, Eduardo",
@@ -53,7 +53,7 @@ class NegationScope(evaluate.Metric):
         labels = List(Value("float64"))
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
-            citation=CITATION,
+            citation=_CITATION,
             inputs_description=_INPUTS,
             features=Features({"predictions": labels, "references": labels}),
         )

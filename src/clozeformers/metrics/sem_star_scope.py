@@ -15,7 +15,9 @@ The rules of the evaluation (Morante and Blanco 2012, and the behaviour of ``eva
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -24,11 +26,6 @@ from typing import Any, NamedTuple
 
 import evaluate
 from datasets import Features, Value
-
-# An absolute import: `evaluate.load` copies this file out of its package.
-from clozeformers.files import CorpusError, require_file
-
-from .negation_scope import CITATION
 
 FIXED_COLUMNS = 7
 NO_NEGATION = "***"
@@ -42,7 +39,7 @@ _BRACKETS = ("-LRB-", "-RRB-")
 _DESCRIPTION = "The official *SEM 2012 measures of negation cues, scopes and events (version 2.2), from column files."
 _INPUTS = """
 Args:
-    predictions: paths of a system's column files.
+    predictions: paths of a system's column files, plain or compressed with gzip.
     references: paths of the gold column files, one for each.
 
 Returns:
@@ -54,6 +51,15 @@ Returns:
 Examples:
     >>> from clozeformers.metrics import SemStarScope
     >>> SemStarScope().compute(predictions=["system.txt"], references=["gold.txt"])["scopes_cue_match_f1"]
+"""
+_CITATION = """\
+@inproceedings{morante-blanco-2012-sem,
+    title = "*{SEM} 2012 Shared Task: Resolving the Scope and Focus of Negation",
+    author = "Morante, Roser and Blanco, Eduardo",
+    booktitle = "*{SEM} 2012: The First Joint Conference on Lexical and Computational Semantics",
+    year = "2012",
+    pages = "265--274",
+}
 """
 
 
@@ -76,50 +82,62 @@ class ColumnLine(NamedTuple):
     negations: tuple[NegationCells, ...]
 
 
-def parse_line(path: str | Path, number: int, text: str) -> ColumnLine:
+def parse_line(number: int, text: str) -> ColumnLine:
     """Split a line of a CD-SCO column file; `number` counts from 1.
 
     Raises:
-        CorpusError: a wrong number of columns, ``***`` beside negation columns, a negation column that is empty or
+        ValueError: a wrong number of columns, ``***`` beside negation columns, a negation column that is empty or
             holds a space, or a carriage return at the end.
     """
     if text.endswith("\r"):
-        raise CorpusError(path, number, r"the line ends in \r\n; convert the file to line ends \n")
+        raise ValueError(r"the line ends in \r\n; convert the file to line ends \n")
     columns = text.split("\t")
     fixed, cells = tuple(columns[:FIXED_COLUMNS]), columns[FIXED_COLUMNS:]
     if cells == [NO_NEGATION]:
         return ColumnLine(number, fixed, ())
     if not cells or len(cells) % 3 or cells[0] == NO_NEGATION:
-        raise CorpusError(path, number, f"{len(columns)} columns in {text[:80]!r}; a line has {LINE_FORMAT}")
+        raise ValueError(f"{len(columns)} columns in {text[:80]!r}; a line has {LINE_FORMAT}")
     for column, cell in enumerate(cells, start=FIXED_COLUMNS + 1):
         if not cell or " " in cell:
-            problem = f"column {column} is {cell!r}; it must be {NOTHING} or a string without spaces"
-            raise CorpusError(path, number, problem)
+            raise ValueError(f"column {column} is {cell!r}; it must be {NOTHING} or a string without spaces")
     return ColumnLine(number, fixed, tuple(NegationCells(*cells[k : k + 3]) for k in range(0, len(cells), 3)))
 
 
-def check_same_width(path: str | Path, first: ColumnLine, line: ColumnLine) -> None:
-    """Raise a CorpusError unless a line has as many negations as the first line of its sentence."""
+def check_same_width(first: ColumnLine, line: ColumnLine) -> None:
+    """Raise a ValueError unless a line has as many negations as the first line of its sentence."""
     here, there = len(line.negations), len(first.negations)
     if here != there:
         problem = f"columns for {here} negations; line {first.number}, where the sentence begins, has {there}"
-        raise CorpusError(path, line.number, f"{problem} ({NO_NEGATION} stands for 0)")
+        raise ValueError(f"{problem} ({NO_NEGATION} stands for 0)")
+
+
+def _error(path: Path, number: int, problem: str) -> ValueError:
+    return ValueError(f"{path}, line {number}: {problem}")
 
 
 def _read_lines(path: Path) -> list[ColumnLine | None]:
     """Parse the lines of a file, None for a blank one."""
+    content = path.read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, OSError, zlib.error) as error:
+            raise _error(path, 1, f"the compressed file is truncated or damaged ({error})") from None
     # Strings are only compared, so bytes that are not UTF-8 are harmless.
-    texts = path.read_bytes().decode("utf-8-sig", "surrogateescape").removesuffix("\n").split("\n")
+    texts = content.decode("utf-8-sig", "surrogateescape").removesuffix("\n").split("\n")
     lines: list[ColumnLine | None] = []
     first: ColumnLine | None = None
     for number, text in enumerate(texts, start=1):
-        line = parse_line(path, number, text.rstrip("\t")) if text else None
-        if line and first:
-            check_same_width(path, first, line)
+        try:
+            line = parse_line(number, text.rstrip("\t")) if text else None
+            if line and first:
+                check_same_width(first, line)
+        except ValueError as error:
+            raise _error(path, number, str(error)) from None
         first = (first or line) if line else None
         lines.append(line)
     if not any(lines):
-        raise CorpusError(path, 1, f"the file has no sentence; it must hold one word a line: {LINE_FORMAT}")
+        raise _error(path, 1, f"the file has no sentence; it must hold one word a line: {LINE_FORMAT}")
     return lines
 
 
@@ -130,7 +148,7 @@ def _read_pair(gold_path: Path, system_path: Path) -> tuple[list[ColumnLine | No
         wanted, found = (" ".join(line.fixed[:4]) if line else "no word" for line in lines)
         if found != wanted:
             problem = f"has {found!r} where {gold_path} has {wanted!r}; both need the same words in the same lines"
-            raise CorpusError(system_path, number, problem)
+            raise _error(system_path, number, problem)
     return gold, system
 
 
@@ -184,7 +202,7 @@ def _count_files(gold_path: Path, system_path: Path) -> Counter[str]:
             # The official script counts it as negated, and stops at it after a negation.
             if follows_negation:
                 problem = "a second end of sentence in a row; end each sentence with exactly one blank line"
-                raise CorpusError(system_path, number, problem)
+                raise _error(system_path, number, problem)
             counts.update(sentences=1, negation_sentences=1)
             continue
         gold_lines, system_lines = zip(*block, strict=True)
@@ -195,7 +213,7 @@ def _count_files(gold_path: Path, system_path: Path) -> Counter[str]:
                     f"negation {k} of the sentence before this line has no cue; give it one in column {8 + 3 * k}, "
                     "or remove its columns (a file without a blank line at its end loses its last word)"
                 )
-                raise CorpusError(system_path, number, problem)
+                raise _error(system_path, number, problem)
         _count_sentence(counts, expected, found)
         follows_negation = bool(found)
     return counts
@@ -339,13 +357,13 @@ class SemStarScope(evaluate.Metric):
 
     Raises:
         FileNotFoundError, IsADirectoryError: from ``compute``, a path is not a file.
-        CorpusError: from ``compute``, a malformed file, or files with different words; it names file and line.
+        ValueError: from ``compute``, a malformed file, or files with different words; it names file and line.
     """
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
-            citation=CITATION,
+            citation=_CITATION,
             inputs_description=_INPUTS,
             features=Features({"predictions": Value("string"), "references": Value("string")}),
         )
@@ -353,5 +371,5 @@ class SemStarScope(evaluate.Metric):
     def _compute(self, *, predictions: Sequence[str], references: Sequence[str], **_: Any) -> dict[str, float]:
         counts: Counter[str] = Counter()
         for system_path, gold_path in zip(predictions, references, strict=True):
-            counts += _count_files(require_file(gold_path), require_file(system_path))
+            counts += _count_files(Path(gold_path), Path(system_path))
         return _table(counts)

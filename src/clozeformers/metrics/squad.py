@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+import reprlib
 import string
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,9 +17,6 @@ from typing import Any
 
 import evaluate
 from datasets import Features, List, Value
-
-# Absolute, because `evaluate.load` copies this file elsewhere.
-from clozeformers.text import join_names, truncate_repr
 
 logger = logging.getLogger(__name__)
 
@@ -162,17 +160,17 @@ def squad_scores(
         if no_answer_probabilities is not None:
             raise ValueError("no-answer probabilities belong to SQuAD 2.0; leave them out, or pass version_2=True")
         if missing:
-            logger.warning("%s without a prediction, counted as wrong", join_names(missing))
+            logger.warning("%s without a prediction, counted as wrong", _questions(missing))
         return _version_1(scores, len(references))
     if missing:
-        raise ValueError(f"{join_names(missing)} without a prediction; give every question one, '' for no answer")
+        raise ValueError(f"{_questions(missing)} without a prediction; give every question one, '' for no answer")
     answerable = {question: bool(texts) for question, texts in references.items()}
     if no_answer_probabilities is None:
         return _version_2(predictions, scores, answerable, dict.fromkeys(references, 0.0), no_answer_threshold)
     known = dict.fromkeys(references, math.nan) | dict(no_answer_probabilities)
     unknown = [question for question, probability in known.items() if math.isnan(probability)]
     if unknown:
-        raise ValueError(f"{join_names(unknown)} without a no-answer probability; give one for every question, or none")
+        raise ValueError(f"{_questions(unknown)} without a no-answer probability; give one for every question, or none")
     report = _version_2(predictions, scores, answerable, no_answer_probabilities, no_answer_threshold)
     for place, name in enumerate(("exact", "f1")):
         values = {question: pair[place] for question, pair in scores.items()}
@@ -290,7 +288,7 @@ class Squad(evaluate.Metric):
 
 def _prediction(index: int, item: Any) -> dict[str, Any]:
     if not isinstance(item, Mapping) or not all(isinstance(item.get(name), str) for name in ("id", "prediction_text")):
-        problem = f"predictions[{index}] is {truncate_repr(item)}"
+        problem = f"predictions[{index}] is {reprlib.repr(item)}"
         raise ValueError(f"{problem}; it must be a dict with the strings id and prediction_text")
     return {name: item.get(name) for name in ("id", "prediction_text", "no_answer_probability")}
 
@@ -299,9 +297,14 @@ def _reference(index: int, item: Any) -> dict[str, Any]:
     answers = item.get("answers") if isinstance(item, Mapping) else None
     texts = answers.get("text") if isinstance(answers, Mapping) else None
     if not isinstance(texts, Iterable) or isinstance(texts, str) or not isinstance(item.get("id"), str):
-        problem = f"references[{index}] is {truncate_repr(item)}"
+        problem = f"references[{index}] is {reprlib.repr(item)}"
         raise ValueError(f'{problem}; it must be a dict with the string id and answers, {{"text": [...]}}')
     return {"id": item["id"], "answers": {"text": list(texts)}}
+
+
+def _questions(ids: Sequence[str]) -> str:
+    """Count questions and list the first six: ``"7 questions ('a', 'b', 'c', 'd', 'e', 'f', ...)"``."""
+    return f"{len(ids)} question{'s' * (len(ids) != 1)} ({reprlib.repr(ids)[1:-1]})"
 
 
 def _by_id(name: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from .configuration_backbone import TaskConfigMixin
 from .context_query_attention import check_attention
 
 NUM_SPECIAL_TOKENS = 4  # [PAD], [UNK], [CLS] and [SEP], the first words of every vocabulary
+QUESTION_WORDS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 
 
 @strict
@@ -38,6 +39,7 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
         max_answer_length: words of an answer, likewise.
         max_input_length: tokens of an input, likewise.
         doc_stride: words between the starts of two windows of a long context, likewise.
+        simplify_questions: inverted and passive questions are read in their simple form as well.
     """
 
     vocab_size: int = 10_000
@@ -59,6 +61,7 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
     max_answer_length: int | None = None
     max_input_length: int | None = None
     doc_stride: int | None = None
+    simplify_questions: bool = False
     pad_token_id: int | None = 0
     cls_token_id: int | None = 2
     sep_token_id: int | None = 3

@@ -15,14 +15,13 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from .configuration_bidaf import BiDAFConfig
-from .configuration_word_reader import NUM_SPECIAL_TOKENS
+from .configuration_word_reader import NUM_SPECIAL_TOKENS, QUESTION_WORDS
 from .context_query_attention import build_attention
 from .embeddings import WordEmbeddings
 from .modeling_word_reader import WordReaderForQuestionAnswering
 from .recurrent import BidirectionalRNN
 from .span_decoding import rescore_log_probs
 
-QUESTION_WORDS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 NUM_WORD_FEATURES = 3
 
 
@@ -31,7 +30,7 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
 
     config_class = BiDAFConfig
     config: BiDAFConfig
-    document_frequency: Tensor
+    inverse_document_frequency: Tensor
     is_question_word: Tensor
 
     def __init__(self, config: BiDAFConfig) -> None:
@@ -41,7 +40,7 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         width = self.embeddings.output_size
         if config.word_features:
             width += NUM_WORD_FEATURES
-            self.register_buffer("document_frequency", torch.zeros(config.vocab_size))
+            self.register_buffer("inverse_document_frequency", torch.zeros(config.vocab_size))
             self.register_buffer("is_question_word", torch.zeros(config.vocab_size))
         self.encoder = BidirectionalRNN(config.rnn, width, size, dropout=config.dropout)
         self.attention = build_attention(
@@ -90,7 +89,7 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         occurrences = torch.ones(self.config.vocab_size)
         if counts:
             occurrences[torch.tensor(list(counts))] = torch.tensor([float(count) for count in counts.values()])
-        self.document_frequency.copy_(torch.log(max(documents, 1) / occurrences))
+        self.inverse_document_frequency.copy_(torch.log(max(documents, 1) / occurrences))
         self.is_question_word.zero_()
         self.is_question_word[[number for word, number in words.items() if word.lower() in QUESTION_WORDS]] = 1
 
@@ -98,10 +97,10 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         """As `PreTrainedModel`; new words get the features of words unseen in training."""
         resized: nn.Embedding = super().resize_token_embeddings(*args, **kwargs)
         if self.config.word_features:
-            more = len(resized.weight) - len(self.document_frequency)
-            unseen = self.document_frequency.max()
-            extended = torch.cat([self.document_frequency, unseen.expand(max(more, 0))])
-            self.document_frequency = extended[: len(resized.weight)]
+            more = len(resized.weight) - len(self.inverse_document_frequency)
+            unseen = self.inverse_document_frequency.max()
+            extended = torch.cat([self.inverse_document_frequency, unseen.expand(max(more, 0))])
+            self.inverse_document_frequency = extended[: len(resized.weight)]
             self.is_question_word = nn.functional.pad(self.is_question_word, (0, more))
         return resized
 
@@ -140,8 +139,8 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
 
     def _features(self, word_ids: Tensor, in_other_text: Tensor) -> Tensor:
         """``[B, L]`` -> ``[B, L, 3]``."""
-        frequency = self.document_frequency[word_ids]
-        return torch.stack([frequency, self.is_question_word[word_ids], in_other_text.to(frequency.dtype)], dim=-1)
+        idf = self.inverse_document_frequency[word_ids]
+        return torch.stack([idf, self.is_question_word[word_ids], in_other_text.to(idf.dtype)], dim=-1)
 
     def _dropout(self, inputs: Tensor) -> Tensor:
         return dropout(inputs, self.config.dropout, self.training)

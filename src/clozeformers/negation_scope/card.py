@@ -6,6 +6,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
+from ..files import data_name
 from ..training.model_card import Record, TaskCard, display_name
 from .corpora.loading import detect_format
 from .corpora.schema import sentence_id
@@ -72,7 +73,7 @@ def _format(record: Record, paths: list[str]) -> str:
 def _dataset(record: Record, test_set: str) -> tuple[str, str]:
     """A test set is a file, or a held-out part of the training corpus."""
     files = [Path(path) for path in record["data"].get("test_file") or []]
-    own = [str(file) for file in files if test_set in (file.stem, f"{file.parent.name}/{file.stem}")]
+    own = [str(file) for file in files if test_set in (data_name(file), f"{file.parent.name}/{data_name(file)}")]
     kind = _format(record, own or record["data"].get("train_file") or [])
     return kind or "negation-corpus", _NAMES.get(kind, test_set)
 

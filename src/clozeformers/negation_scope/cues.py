@@ -1,9 +1,9 @@
 """Find English negation cues with a lexicon.
 
 The annotation of *SEM 2012 (CD-SCO: Morante and Daelemans, "ConanDoyle-neg", LREC 2012) decides what is a cue, with the
-clinical and scientific cues of BioScope (Vincze et al., 2008) added: "no one" and "no longer" hold the cue "no", an
-affix is a cue of its own ("im" in *impossible*), and phrases that only look like a negation ("no doubt", "not only", a
-tag question) hold none.
+clinical and scientific cues of BioScope (Vincze et al., 2008), and others that neither corpus annotates (*hardly*,
+*denies*), added: "no one" and "no longer" hold the cue "no", an affix is a cue of its own ("im" in *impossible*), and
+phrases that only look like a negation ("no doubt", "not only", a tag question) hold none.
 """
 
 from __future__ import annotations
@@ -30,23 +30,41 @@ def _phrases(text: str) -> dict[str, list[tuple[str, ...]]]:
 
 SINGLE_CUES = _words(
     "not no never none nothing nobody nowhere without neither nor cannot no-one noone nope naught nought ne'er non "
-    "lack lacks lacked lacking"
+    "lack lacks lacked lacking absent unable w/o w/out "
+    "hardly scarcely denies denied denying refuses refused refusing"
 )
+# These affirm within three words after a negation: "cannot be denied", "cannot be ruled out".
+_AFFIRMED_IF_NEGATED = _words("denied denying ruled")
+_NEGATION = re.compile(r"not|no|nor|never|cannot|nobody|.*n['’ʼ＇`´]t")
 
 # The key alone is the cue, and only before the value.
 CUES_BEFORE = {"absence": "of", "fail": "to", "fails": "to", "failed": "to", "failing": "to", "failure": "to"}
+CUES_BEFORE |= {"free": "of", "negative": "for"}
 
 # All words of a phrase are one cue. Phrases around a single cue ("not at all", "in no way", "no longer") need no entry:
 # there the single cue is annotated.
 PHRASE_CUES = _phrases(
-    "by no means; on the contrary; rather than; with the exception of; nothing at all; not for the world"
+    "by no means; on the contrary; rather than; with the exception of; nothing at all; not for the world; "
+    "ruled out; rules out; ruling out"
 )
 
 # Phrases with a cue word that negate nothing, or something without an annotated scope.
 FALSE_PHRASES = _phrases(
     "no doubt; no sooner; not only; not but; not help but; nothing but; nothing short of; none other than; "
-    "none the less; never the less; without more ado; without further ado; without doubt; without a doubt"
+    "none the less; never the less; without more ado; without further ado; without doubt; without a doubt; "
+    "whether or not; more often than not; as often as not; all but absent; absent from; absent of; free of charge"
 )
+
+# What a corpus annotates otherwise: entries that are no cues in it, and false phrases that hold cues.
+_UNCERTAIN = _words("hardly scarcely denies denied denying refuses refused refusing")
+NO_CUES_IN = {
+    "cd-sco": _UNCERTAIN | {"absent"},
+    "bioscope": _UNCERTAIN,
+    "sfu": _UNCERTAIN | _words("absent unable free negative ruled rules ruling"),
+}
+PHRASES_WITH_CUES_IN = {
+    "sfu": {("not", "only"), ("whether", "or", "not"), ("more", "often", "than", "not"), ("without", "a", "doubt")}
+}
 
 # "No doubt" negates after one of these, up to three words before: "there can be no doubt", "I have no doubt".
 DOUBT_OPENERS = _words("there there's have has had having leaves left")
@@ -109,12 +127,12 @@ NEGATED_STEMS: dict[str, frozenset[str]] = {
 FALSE_STEMS: dict[str, frozenset[str]] = {
     "un": _words(
         """
-        anim bosom button cork couth cover ction ctuous der did dress dul earth fasten fold furl guent hook icef icell
-        icorn icycl idirect ifi iform ify ilater ion ipol iqu ison ity ite itar itie ivers kennel knot leash load lock
-        mask nerv pack plug ravel roll screw seal swath tie twist veil wind wound wrap zip
+        anim bosom button cork couth cover ction ctuous der did dress dul earth fasten fold furl guent hook ia ib ic idi
+        if ig ila ile ili ilo io ip iq isex ison it iv ix kennel knot leash load lock mask nerv pack plug ravel roll
+        screw seal swath tie twist veil wind wound wrap zip
         """
     ),
-    "non": _words("agen chalan conform descript etheless plus sense sensical"),
+    "non": _words("agen chalan conform descript etheless fiction plus profit sense sensical stop"),
 }
 # Whole words for the same purpose, where a beginning would match too much ("undone", but "undoctored").
 FALSE_AFFIX_WORDS = _words(
@@ -122,6 +140,18 @@ FALSE_AFFIX_WORDS = _words(
 )
 # Stems of words in "less" that do not mean "without".
 FALSE_LESS_STEMS = _words("count doubt neverthe nonethe number price reck regard relent ruth stain time top wire")
+
+# "NO" in capitals is nitric oxide before one of these, and after one if no noun phrase follows.
+_AFTER_NITRIC_OXIDE = _words(
+    """
+    bioavailability donor donors formation generation production release scavenger scavengers signaling signalling
+    synthase synthases synthesis
+    activates decreases increases induces inhibits mediates modulates represses regulates stimulates suppresses
+    also can could had has is may might was will 's
+    """
+)
+_BEFORE_NITRIC_OXIDE = _words("and by endogenous endogenously exogenous from inducible of or produced than with")
+_NO_NOUN_PHRASE = re.compile(r"\W.*|and|as|at|but|by|during|for|from|in|into|on|or|than|that|through|to|via|when|with")
 
 _SENTENCE_END = _words(". ! ? ;")
 _TITLES = _words("mr mrs ms dr prof st")  # the full stop after one ends no sentence
@@ -137,30 +167,43 @@ _PREFIX = re.compile(r"(non|dis|un|in|im|il|ir|a)(-?)([a-z-]+)", re.IGNORECASE)
 _WORD = re.compile(r"\w")
 
 
-def find_cues(words: Sequence[Word], *, affixes: bool = True) -> list[tuple[Span, ...]]:
+def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | None = None) -> list[tuple[Span, ...]]:
     """Find the negation cues of a text, in linear time.
 
     Args:
         words: of the text, in order, as `split_words` returns them ("is" "n't"); unsplit contractions ("isn't",
             "cannot", "dont") are recognized too.
         affixes: also find affixes ("im" in *impossible*), which CD-SCO annotates and BioScope and SFU Review do not.
+        convention: `"cd-sco"`, `"bioscope"` or `"sfu"` for the cues that this corpus annotates; None for all.
 
     Returns:
         For each cue the character spans of its parts: one, or several of a discontinuous cue (*neither ... nor*). The
         cues are in the order of their first parts and do not overlap.
+
+    Raises:
+        ValueError: an unknown convention.
     """
+    if convention is not None and convention not in NO_CUES_IN:
+        raise ValueError(f"convention is {convention!r}; it must be {', '.join(map(repr, NO_CUES_IN))} or None")
+    with_cues = PHRASES_WITH_CUES_IN.get(convention or "", set())
     lowered = [word.text.lower() for word in words]
+    ignored = NO_CUES_IN.get(convention or "", frozenset())
     found: list[tuple[Span, ...]] = []
     taken: set[int] = set()  # words that belong to an earlier "neither"
+    has_nitric_oxide = "nitric" in lowered
     position = 0
     while position < len(words):
         skipped = _phrase_at(FALSE_PHRASES, lowered, position)
-        if skipped == ("no", "doubt") and not DOUBT_OPENERS.isdisjoint(lowered[max(0, position - 3) : position]):
+        if skipped in with_cues or (
+            skipped == ("no", "doubt") and not DOUBT_OPENERS.isdisjoint(lowered[max(0, position - 3) : position])
+        ):
             skipped = ()
         phrase = skipped or _phrase_at(PHRASE_CUES, lowered, position)
-        if phrase and not skipped:
+        if lowered[position] in ignored or _is_affirmed(lowered, position):
+            phrase = ()
+        elif phrase and not skipped:
             found.append(((words[position].start, words[position + len(phrase) - 1].end),))
-        elif not phrase and position not in taken:
+        elif not phrase and position not in taken and not _is_nitric_oxide(words, position, has_nitric_oxide):
             found += _cue_at(words, lowered, position, taken, affixes)
         position += max(len(phrase), 1)
     return found
@@ -171,7 +214,7 @@ def _cue_at(
 ) -> list[tuple[Span, ...]]:
     """Find the cue that begins at a word, if any; "neither" adds the positions of its "nor" to `taken`."""
     word, low = words[position], lowered[position]
-    if low in SINGLE_CUES:
+    if low in SINGLE_CUES and not (affixes and low == "unable"):
         if _is_false_single(lowered, position):
             return []
         if _FUSED_CANNOT.fullmatch(word.text):
@@ -185,7 +228,7 @@ def _cue_at(
         is_cue = _at(lowered, position + 1) == CUES_BEFORE[low] and _at(lowered, position - 1) != "or"
         return _part(word, 0, len(word.text)) if is_cue else []
     if _NEGATED_VERB.fullmatch(low):
-        return [] if _is_expecting_yes(lowered, position) else _part(word, 0, len(word.text))
+        return [] if _is_expecting_yes(lowered, position - 1, position) else _part(word, 0, len(word.text))
     return _contraction(word, lowered, position) or (_affix(word) if affixes else [])
 
 
@@ -217,12 +260,36 @@ def _is_false_single(lowered: list[str], position: int) -> bool:
     return low == "non" and not after.isalpha()  # alone it is a foreign word
 
 
-def _is_expecting_yes(lowered: list[str], position: int) -> bool:
-    """Whether an "n't" asks for agreement: "don't you think ...", "..., isn't it?"."""
-    if _at(lowered, position + 1) not in PRONOUNS or _at(lowered, position - 2) == "why":
+def _is_affirmed(lowered: list[str], position: int) -> bool:
+    """Whether the word at a position is negated by one of the three before it: "cannot be denied"."""
+    before = lowered[max(0, position - 3) : position]
+    return lowered[position] in _AFFIRMED_IF_NEGATED and any(map(_NEGATION.fullmatch, before))
+
+
+def _is_nitric_oxide(words: Sequence[Word], position: int, is_named: bool) -> bool:
+    """Whether the word at a position is the molecule NO; `is_named`: whether the text names nitric oxide.
+
+    A word in capitals beside it makes it a heading, where it is the determiner.
+    """
+    before, after = (words[place].text if 0 <= place < len(words) else "" for place in (position - 1, position + 1))
+    if words[position].text != "NO" or after.isupper():
         return False
-    following = _at(lowered, position + 2)
-    return following in BELIEF_VERBS or (not _WORD.match(following) and _at(lowered, position - 2) == ",")
+    is_object = before in _BEFORE_NITRIC_OXIDE and _NO_NOUN_PHRASE.fullmatch(after) is not None
+    return is_named or is_object or after in _AFTER_NITRIC_OXIDE
+
+
+def _is_expecting_yes(lowered: list[str], first: int, last: int) -> bool:
+    """Whether a negated verb asks for agreement: "don't you think ...", "..., isn't it?".
+
+    Args:
+        lowered: the words.
+        first: position of the verb.
+        last: position of its "n't": the next one, or the same of an unsplit contraction.
+    """
+    if _at(lowered, last + 1) not in PRONOUNS or _at(lowered, first - 1) == "why":
+        return False
+    following = _at(lowered, last + 2)
+    return following in BELIEF_VERBS or (not _WORD.match(following) and _at(lowered, first - 1) == ",")
 
 
 def _partners(lowered: list[str], position: int) -> list[int]:
@@ -241,7 +308,7 @@ def _partners(lowered: list[str], position: int) -> list[int]:
 def _contraction(word: Word, lowered: list[str], position: int) -> list[tuple[Span, ...]]:
     """Find the negation inside an unsplit contraction: "isn't", "dont"."""
     size, low = len(word.text), lowered[position]
-    if size > _LONGEST_AFFIXED:
+    if size > _LONGEST_AFFIXED or _is_expecting_yes(lowered, position, position):
         return []
     match = _CONTRACTION.fullmatch(word.text)
     if match:

@@ -10,9 +10,10 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 from transformers.utils import PaddingStrategy
 
-from ..question_answering.answers import AnswerCollector, WindowSlots
+from ..question_answering.answers import AnswerCollector, WindowSlots, best_score
 from ..question_answering.collator import QuestionAnsweringCollator
 from ..question_answering.inputs import pair_inputs, pair_positional, question_of_input
+from ..question_answering.simplification import simplify_question
 from ..question_answering.windows import WindowSizes, check_window_sizes, tokenize_questions, word_spans
 from ..text import truncate_repr
 from .base import TextPipeline, check_count, check_flags, is_list_of_one, to_inputs
@@ -58,6 +59,8 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         padding: accepted as in transformers 4, and without effect: batches are padded to their longest window.
         handle_impossible_answer: allow the answer `{"answer": "", "start": 0, "end": 0}`, that the context holds none;
             for models trained with unanswerable questions.
+        simplify_questions: also read an inverted or passive question in its simple form, see `simplify_question`, and
+            answer the form whose answer is likelier; as the model was trained if the config says, else False.
         no_answer_threshold: margin by which the log probability of no answer must exceed that of the best answer.
         **kwargs: `on_error`, `batch_size` (in windows), `num_workers` and `progress_bar`, see `TextPipeline`.
     """
@@ -81,6 +84,7 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         max_question_len: int | None = None,
         max_seq_len: int | None = None,
         doc_stride: int | None = None,
+        simplify_questions: bool | None = None,
         handle_impossible_answer: bool | None = None,
         no_answer_threshold: float | None = None,
         align_to_words: bool | None = None,
@@ -92,7 +96,11 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
                 check_count(name, value)
         if no_answer_threshold is not None and isnan(no_answer_threshold):
             raise ValueError("no_answer_threshold is NaN; it must be a number, such as 0 for the likelier of the two")
-        check_flags(handle_impossible_answer=handle_impossible_answer, align_to_words=align_to_words)
+        check_flags(
+            simplify_questions=simplify_questions,
+            handle_impossible_answer=handle_impossible_answer,
+            align_to_words=align_to_words,
+        )
         if padding is not None and not isinstance(padding, bool):
             PaddingStrategy(padding)  # raises a ValueError that names the strategies
         preprocess = {
@@ -100,6 +108,7 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
             "max_seq_len": max_seq_len,
             "doc_stride": doc_stride,
             "align_to_words": align_to_words,
+            "simplify_questions": simplify_questions,
         }
         postprocess = {
             "top_k": top_k,
@@ -115,9 +124,12 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         max_seq_len: int | None = None,
         doc_stride: int | None = None,
         align_to_words: bool = True,
+        simplify_questions: bool | None = None,
     ) -> dict[str, Any]:
-        """Fill in the lengths that are not given, reduce those that are too large for the model, and check all."""
+        """Fill in what is not given, reduce lengths that are too large for the model, and check all."""
         config = self.model.config
+        if simplify_questions is None:
+            simplify_questions = bool(getattr(config, "simplify_questions", False))
         limit = self.readable_length()
         trained_length = getattr(config, "max_input_length", None)
         if max_seq_len is None:
@@ -145,7 +157,11 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
             doc_stride = default("doc_stride", _DEFAULT_STRIDE, min(max_seq_len // 2, (room - max_question_len) // 2))
         elif isinstance(doc_stride, int):
             doc_stride = min(doc_stride, room - max_question_len - 1)
-        return {"sizes": check(max_question_len, doc_stride), "align_to_words": align_to_words}
+        return {
+            "sizes": check(max_question_len, doc_stride),
+            "align_to_words": align_to_words,
+            "simplify_questions": simplify_questions,
+        }
 
     def __call__(self, inputs: Any = None, *args: Any, question: Any = None, context: Any = None, **kwargs: Any) -> Any:
         """Answer questions, given as `inputs` or by `question` and `context`; see `TextPipeline.__call__`."""
@@ -155,24 +171,29 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
             [inputs] = inputs
         return super().__call__(inputs, *others, **kwargs)
 
-    def preprocess(self, input_: Any, sizes: WindowSizes, align_to_words: bool) -> dict[str, Any]:
+    def preprocess(
+        self, input_: Any, sizes: WindowSizes, align_to_words: bool, simplify_questions: bool
+    ) -> dict[str, Any]:
         """Tokenize one input (see `question_of_input`) in windows.
 
         Raises:
             TypeError, ValueError: as `question_of_input`; ValueError also if the context has no token.
         """
         question, context = question_of_input(input_)
-        [tokenized] = tokenize_questions(self.tokenizer, [question], [context], sizes.max_question_length)
-        if not (tokenized.spans >= 0).any():
+        simple = simplify_question(question) if simplify_questions else None
+        forms = [question] if simple is None else [question, simple]
+        read = tokenize_questions(self.tokenizer, forms, [context] * len(forms), sizes.max_question_length)
+        if not (read[0].spans >= 0).any():
             raise ValueError(
                 f"the tokenizer finds no word in the context {truncate_repr(context)}; give one with words"
             )
-        spans = word_spans(tokenized, context) if align_to_words else tokenized.spans
         features, slots = [], []
-        for kept in tokenized.windows(sizes.max_length, sizes.doc_stride):
-            features.append({name: values[kept] for name, values in tokenized.inputs.items()})
-            slots.append(WindowSlots(0, spans[kept], int(kept.searchsorted(tokenized.cls_position))))
-        return {"features": features, "slots": slots, "context": context}
+        for form, tokenized in enumerate(read):
+            spans = word_spans(tokenized, context) if align_to_words else tokenized.spans
+            for kept in tokenized.windows(sizes.max_length, sizes.doc_stride):
+                features.append({name: values[kept] for name, values in tokenized.inputs.items()})
+                slots.append(WindowSlots(form, spans[kept], int(kept.searchsorted(tokenized.cls_position))))
+        return {"features": features, "slots": slots, "forms": len(forms), "context": context}
 
     def collate(self, features: list[Any]) -> dict[str, torch.Tensor]:
         """Pad windows on the right, whichever side the tokenizer pads: this shifts no positions."""
@@ -200,7 +221,8 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         trained = getattr(self.model.config, "max_answer_length", None)
         collector = AnswerCollector(max_answer_len or trained or _DEFAULT_MAX_ANSWER_LENGTH, top_k)
         collector.add(model_outputs["slots"], *pad_sequence(model_outputs["logits"], batch_first=True).unbind(-1))
-        found = collector.nbest(0, model_outputs["context"])
+        read = [collector.nbest(form, model_outputs["context"]) for form in range(model_outputs["forms"])]
+        found = max(read, key=lambda nbest: best_score(nbest, handle_impossible_answer))
         answers = [
             {"answer": one["text"], "start": one["start"], "end": one["end"], "score": exp(one["score"])}
             for one in found["answers"]

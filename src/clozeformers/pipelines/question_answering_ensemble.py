@@ -20,6 +20,7 @@ class ExtractiveQuestionAnsweringEnsemble:
         members: pipelines of `"extractive-question-answering"`.
         weights: one per member, such as its F1 on development data; equal if None.
         weighted: decide by the sums of weights, rather than by the number of votes, for which they only break ties.
+            Ties that are left go to the answer with the higher sum of scores, and then to the first in the text.
 
     Raises:
         ValueError: without members, or for weights that do not match them.
@@ -77,7 +78,10 @@ class ExtractiveQuestionAnsweringEnsemble:
         if failed is not None:
             return dict(failed)
         spans = [(answer["start"], answer["end"]) for answer in answers]
-        chosen = majority_vote(spans, self.weights, self.weighted)
+        scores: dict[Any, list[float]] = {}
+        for span, answer in zip(spans, answers, strict=True):
+            scores.setdefault(span, []).append(answer["score"])
+        chosen = majority_vote(spans, self.weights, self.weighted, scores=scores)
         weights = [1.0] * len(spans) if self.weights is None else self.weights
         share = sum(weight for span, weight in zip(spans, weights, strict=True) if span == chosen)
         share /= sum(weights) or 1.0

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.report import DEFAULT_LIMIT, Analysis, Record, Span, check_question_ids, write_analysis
 from ..analysis.tables import cut_ranges, distribution_table, group_table
-from ..files import read_json_object, require_file
+from ..files import read_json_object
 from ..metrics.squad import question_scores
-from ..modeling.modeling_bidaf import QUESTION_WORDS
+from ..modeling.configuration_word_reader import QUESTION_WORDS
 from .ensemble import read_predictions
 from .simplification import is_inverted
-from .squad import load_squad
+from .squad import is_squad_file, load_squad
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -44,11 +44,7 @@ _ABBREVIATIONS = (
     *("rep", "gov", "pres", "vs", "no", "vol", "fig", "al", "ca", "approx"),
 )
 
-
-def is_data_file(path: str | Path) -> bool:
-    """Whether a file is in the format of SQuAD, by its beginning."""
-    with require_file(path).open("rb") as file:
-        return re.search(rb'"data"\s*:', file.read(4096)) is not None
+is_data_file = is_squad_file
 
 
 def analyze_files(

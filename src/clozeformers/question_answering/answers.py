@@ -162,6 +162,12 @@ def predict_answers(
     }
 
 
+def best_score(found: NBest, no_answer: bool) -> float:
+    """The log probability of the best answer, or of no answer if that may be predicted and is likelier."""
+    scores = [answer["score"] for answer in found["answers"][:1]]
+    return max([*scores, *([found["no_answer_score"]] if no_answer else [])], default=-math.inf)
+
+
 def answer_texts(nbest: Mapping[str, NBest], no_answer_threshold: float | None = None) -> dict[str, str]:
     """Choose one answer for each question.
 

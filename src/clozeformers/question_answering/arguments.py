@@ -9,8 +9,8 @@ from transformers import AutoConfig
 
 from ..training.arguments import DataArguments, ScriptTrainingArguments, check_model_folder, resolve_model_arguments
 
-# Yu et al. (2018), section 4.1.1; a trained model has its own lengths in its config.
-_LENGTHS = {"max_question_length": 50, "max_answer_length": 30, "doc_stride": 128}
+# Lengths as in Yu et al. (2018), section 4.1.1; a trained model has its own values in its config.
+_DEFAULTS = {"max_question_length": 50, "max_answer_length": 30, "doc_stride": 128, "simplify_questions": False}
 
 
 def _option(default: Any, description: str) -> Any:
@@ -44,7 +44,9 @@ class QADataArguments(DataArguments):
         "on the validation file.",
     )
     unanswerable_fraction: float = _option(0.0, "Fraction of the training questions to pair with other paragraphs.")
-    simplify_questions: bool = _option(False, "Also read inverted and passive questions in their simple form.")
+    simplify_questions: bool | None = _option(
+        None, "Also read inverted and passive questions in their simple form; by default as the model was trained."
+    )
     max_length: int | None = _option(None, "Maximum words or pieces of an input, special tokens included.")
     max_question_length: int | None = _option(None, "Maximum words or pieces of a question; 50 for a new model.")
     doc_stride: int | None = _option(None, "Overlap of the windows of a long context; 128 for a new model.")
@@ -82,14 +84,14 @@ class QATrainingArguments(ScriptTrainingArguments):
 
 
 def resolve_arguments(model_args: QAModelArguments, data_args: QADataArguments) -> QADataArguments:
-    """Complete the lengths: from the model's config, else as in the paper.
+    """Complete how questions are read: as the model's config says, else as in the paper.
 
     Raises:
         ValueError: the arguments name no model, two, or a folder that does not exist, or a length is below 1.
     """
     if (model_args.model_name_or_path is None) == (model_args.model_type is None):
         raise ValueError("give either --model_name_or_path of an existing model, or --model_type for a new one")
-    values = dict(_LENGTHS)
+    values = dict(_DEFAULTS)
     if model_args.model_name_or_path is not None:
         check_model_folder(model_args.model_name_or_path)
         config = AutoConfig.from_pretrained(model_args.model_name_or_path, revision=model_args.revision)

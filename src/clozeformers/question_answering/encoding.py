@@ -8,8 +8,9 @@ from enum import IntFlag
 from typing import Any
 
 import numpy as np
-from datasets import Dataset, Features, List, Value
+from datasets import Dataset, Features, List, Value, concatenate_datasets
 
+from .simplification import simplify_question
 from .windows import TokenizedQuestion, WindowSizes, check_window_sizes, strip_span, tokenize_questions
 
 logger = logging.getLogger(__name__)
@@ -111,6 +112,16 @@ def encode_questions(
     summary = _summarize(places["row"], places["notes"], len(kept))
     logger.info("%s", summary)
     return (encoded if len(kept) == len(encoded) else encoded.select(kept)).remove_columns("notes"), summary
+
+
+def simplify_questions(rows: Dataset) -> Dataset:
+    """Append a row with the simpler form of each question that has one; columns but `question` are copied."""
+    simpler = map(simplify_question, rows["question"])
+    found = {number: question for number, question in enumerate(simpler) if question is not None}
+    if not found:
+        return rows
+    added = rows.select(list(found)).remove_columns("question").add_column("question", list(found.values()))
+    return concatenate_datasets([rows, added.select_columns(rows.column_names).cast(rows.features)])
 
 
 def _encode_windows(

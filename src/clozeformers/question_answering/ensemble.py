@@ -2,17 +2,28 @@
 
 Source: Jain & Dutta, "You Just Want Attention" (QANet and BiDAF on SQuAD 2.0), section 3.2.1. Every model has one vote
 and ties are broken by the sum of the models' weights; in a weighted vote the sum decides alone. A model's weight is its
-F1 on development data.
+F1 on development data. Ties that are left go to the answer that its models give the higher probability.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..files import CorpusError, read_json_object
 from ..text import join_names, truncate_repr
 from ..voting import check_weights, majority_vote
+
+_NO_SPAN = (-1, -1)
+
+
+class _Candidate(NamedTuple):
+    """An answer to vote for; one that is not found in an n-best list, and no answer, have the span (-1, -1)."""
+
+    span: tuple[int, int]
+    text: str
 
 
 def ensemble_files(
@@ -22,7 +33,8 @@ def ensemble_files(
 
     Args:
         paths: one file per model. If each has an ``nbest_<its name>`` beside it, two answers are the same if their
-            character spans are; otherwise if their texts are.
+            character spans are, and equal votes and weights are decided by the sums of their probabilities; otherwise
+            they are the same if their texts are, and of equal ones the first in alphabetical order is chosen.
         weights: one per model; by default all are equal.
         weighted: decide by the sums of weights, rather than by the number of votes.
 
@@ -41,14 +53,22 @@ def ensemble_files(
             problem = f"only one of {paths[0]} and {path} answers {join_names(unshared)}"
             raise ValueError(f"{problem}; all models must answer the same questions")
     nbest_paths = [Path(path).with_name(f"nbest_{Path(path).name}") for path in paths]
-    spans: list[dict[str, tuple[int, int]]] = [{} for _ in paths]
+    votes: list[dict[str, tuple[_Candidate, float]]]
     if all(path.is_file() for path in nbest_paths):
-        spans = [_read_spans(*pair) for pair in zip(nbest_paths, predictions, strict=True)]
+        votes = [_located(*pair) for pair in zip(nbest_paths, predictions, strict=True)]
+    else:
+        votes = [
+            {question: (_Candidate(_NO_SPAN, answer), 0.0) for question, answer in answers.items()}
+            for answers in predictions
+        ]
     chosen: dict[str, str] = {}
     for question in predictions[0]:
-        # An answer that is missing from the n-best list votes by its text.
-        votes = [(spans[model].get(question), answers[question]) for model, answers in enumerate(predictions)]
-        chosen[question] = majority_vote(votes, weights, weighted)[1]
+        scores: dict[_Candidate, list[float]] = {}
+        for model in votes:
+            candidate, probability = model[question]
+            scores.setdefault(candidate, []).append(probability)
+        candidates = [model[question][0] for model in votes]
+        chosen[question] = majority_vote(candidates, weights, weighted, scores=scores).text
     return chosen
 
 
@@ -66,16 +86,17 @@ def read_predictions(path: str | Path) -> dict[str, str]:
     return predictions
 
 
-def _read_spans(path: Path, predictions: Mapping[str, str]) -> dict[str, tuple[int, int]]:
-    """Look up the character span of each predicted answer: the best one with its text."""
+def _located(path: Path, predictions: Mapping[str, str]) -> dict[str, tuple[_Candidate, float]]:
+    """Look up each predicted answer in an n-best list: the best one with its text, and its probability."""
     nbest = read_json_object(path)
-    spans: dict[str, tuple[int, int]] = {}
+    located: dict[str, tuple[_Candidate, float]] = {}
     for question, answer in predictions.items():
         try:
-            found = [one for one in nbest[question]["answers"] if one["text"] == answer]
-            if answer and found:
-                spans[question] = (int(found[0]["start"]), int(found[0]["end"]))
-        except (KeyError, TypeError, ValueError) as error:
+            found = [one for one in nbest[question]["answers"] if answer and one["text"] == answer][:1]
+            spans = [(int(one["start"]), int(one["end"])) for one in found]
+            scores = [one["score"] for one in found] if answer else [nbest[question]["no_answer_score"]]
+            located[question] = _Candidate((*spans, _NO_SPAN)[0], answer), sum(map(math.exp, scores))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             expected = '{"answers": [{"text": ..., "start": ..., "end": ..., "score": ...}], "no_answer_score": ...}'
             raise CorpusError(path, f"question {question!r}", f"{error!r}; expected {expected}") from None
-    return spans
+    return located

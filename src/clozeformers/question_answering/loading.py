@@ -19,7 +19,7 @@ from ..modeling.tokenization_word_char import WordCharTokenizer
 from ..training import corpora
 from ..training.arguments import UNLIMITED
 from .arguments import QADataArguments, QAModelArguments
-from .simplification import simplify_questions
+from .encoding import simplify_questions
 from .squad import check_squad_columns, load_squad
 from .unanswerable import pair_unanswerable
 from .word_vectors import extend_vocabulary, read_word_vectors
@@ -30,7 +30,7 @@ _VECTOR_SIZE = 0.4  # root mean square of a word vector's numbers, whatever the 
 _DEFAULT_ENCODER_LENGTH = 384
 _DEFAULT_MAX_LENGTH = 453  # 400 words of context and 50 of question (Yu et al., 2018, section 4.1.1), 3 special tokens
 _DECIDED_BY_DATA = {"vocab_size", "char_vocab_size", "train_word_vectors", "word_vector_scale"}
-_DECIDED_BY_DATA |= {"max_question_length", "max_answer_length", "max_input_length", "doc_stride"}
+_DECIDED_BY_DATA |= {"max_question_length", "max_answer_length", "max_input_length", "doc_stride", "simplify_questions"}
 _DECIDED_BY_DATA |= {"pad_token_id", "cls_token_id", "sep_token_id", "tie_word_embeddings", "model_type"}
 
 
@@ -83,7 +83,7 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
 
     Args:
         model_args: as given.
-        data_args: as `resolve_arguments` returns them. The lengths are saved in the model's config, for the pipeline.
+        data_args: as `resolve_arguments` returns them. The pipeline's defaults are saved in the model's config.
         loaded: corpora. A new model knows the words of the training data; with fixed vectors, of all.
 
     Raises:
@@ -107,7 +107,7 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
     if length > positions:
         raise ValueError(f"--max_length is {length}; this model reads at most {positions} word pieces")
     tokenizer.model_max_length = model.config.max_input_length = length
-    for field in ("max_question_length", "max_answer_length", "doc_stride"):
+    for field in ("max_question_length", "max_answer_length", "doc_stride", "simplify_questions"):
         setattr(model.config, field, getattr(data_args, field))
     return model, tokenizer
 

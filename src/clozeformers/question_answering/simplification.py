@@ -2,31 +2,24 @@
 
 Source: Jain & Dutta, "You Just Want Attention" (QANet and BiDAF on SQuAD 2.0), section 5: models answer questions that
 begin with their question word better than passive and inverted ones, so the simpler forms of the latter are added to
-the training data. The rules use no parser and leave a question unchanged if its structure is uncertain.
+the training data. The rules use no parser and leave a question unchanged if its structure is uncertain. Travels beside
+a checkpoint.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-from datasets import Dataset, concatenate_datasets
+from ..modeling.configuration_word_reader import QUESTION_WORDS
+from .simplification_words import PAST_TENSES, QUESTION_WORD_OF, SETS
 
-from ..modeling.modeling_bidaf import QUESTION_WORDS
-
-_DATA = yaml.safe_load(Path(__file__).with_name("simplification.yaml").read_text(encoding="utf-8"))
-_WORDS = {name: frozenset(words.split()) for name, words in _DATA["sets"].items()}
-_QUESTION_WORD_OF = [(set(before.split()), set(nouns.split()), word) for before, nouns, word in _DATA["question_words"]]
-_FORMS = [form.partition("/") for form in _DATA["past_tenses"].split()]
-_PAST_TENSES = {participle: past or participle for participle, _, past in _FORMS}
 _REGULAR = re.compile(r"[a-z]+(?:[^e]ed|greed|reed|teed)")
-_AUXILIARIES = _WORDS["be"] | _WORDS["have"] | _WORDS["do"] | _WORDS["modal"]
-_PREPOSITIONS = _WORDS["preposition"]
-_STRANDED = _PREPOSITIONS - _WORDS["not_stranded"]
-_CLAUSE_BEGINS = _WORDS["conjunction"] | QUESTION_WORDS
+_AUXILIARIES = SETS["be"] | SETS["have"] | SETS["do"] | SETS["modal"]
+_PREPOSITIONS = SETS["preposition"]
+_STRANDED = _PREPOSITIONS - SETS["not_stranded"]
+_CLAUSE_BEGINS = SETS["conjunction"] | QUESTION_WORDS
 _NOT_IN_PHRASE = (_PREPOSITIONS - {"of"}) | _CLAUSE_BEGINS | _AUXILIARIES
 _SUBJECT_PRONOUNS = {"i": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
 
@@ -91,16 +84,6 @@ def simplify_question(question: str) -> str | None:
     return simpler if simpler != _sentence(*words) else None
 
 
-def simplify_questions(rows: Dataset) -> Dataset:
-    """Append a row with the simpler form of each question that has one; columns but `question` are copied."""
-    simpler = map(simplify_question, rows["question"])
-    found = {number: question for number, question in enumerate(simpler) if question is not None}
-    if not found:
-        return rows
-    added = rows.select(list(found)).remove_columns("question").add_column("question", list(found.values()))
-    return concatenate_datasets([rows, added.select_columns(rows.column_names).cast(rows.features)])
-
-
 def _from_front(words: Sequence[str]) -> str | None:
     """Rewrite a question that begins with its phrase, as in "By whom was X written"."""
     end = next((place for place, word in enumerate(words) if place > 1 and word.lower() in _AUXILIARIES), None)
@@ -108,7 +91,7 @@ def _from_front(words: Sequence[str]) -> str | None:
         return None
     phrase = (*words[1 : end - 1], words[end - 1].rstrip(","))
     preposition, rest = words[0].lower(), words[end + 1 :]
-    if not _is_phrase(phrase) or (preposition in _WORDS["approximate"] and phrase[0].lower() == "how"):
+    if not _is_phrase(phrase) or (preposition in SETS["approximate"] and phrase[0].lower() == "how"):
         return None
     if rest[-1].lower() == preposition:
         # "By whom is it applied by": the preposition is repeated where it belongs.
@@ -119,7 +102,7 @@ def _from_front(words: Sequence[str]) -> str | None:
             len(rest) <= _LONGEST_CLAUSE
             and not any("," in word for word in rest)
             and not {word.lower() for word in rest} & (_NOT_IN_PHRASE | {"cannot"})
-            and rest[-1].lower() not in _WORDS["at_the_end"]
+            and rest[-1].lower() not in SETS["at_the_end"]
             and not rest[-1].endswith("ly")
         )
     question = _Question(preposition, phrase, words[end], (), tuple(rest))
@@ -143,12 +126,12 @@ def _from_place(words: Sequence[str]) -> str | None:
         preposition, rest = lower[start - 1], rest[:-1]
         is_sure = True
     else:
-        is_sure = _past_tense(rest[-1]) is not None if rest else lower[verb] in _WORDS["be"]
+        is_sure = _past_tense(rest[-1]) is not None if rest else lower[verb] in SETS["be"]
     # "Have" and "do" may be main verbs: "Downtown has which building".
-    is_auxiliary = lower[verb] not in _WORDS["have"] | _WORDS["do"] or rest[:1] == ["been"]
+    is_auxiliary = lower[verb] not in SETS["have"] | SETS["do"] or rest[:1] == ["been"]
     if not is_sure or not is_auxiliary:
         return None
-    first = lower[0] if lower[0] in _PREPOSITIONS | _WORDS["lower_inside"] else words[0]
+    first = lower[0] if lower[0] in _PREPOSITIONS | SETS["lower_inside"] else words[0]
     question = _Question(preposition, phrase, lower[verb], (first, *subject[1:]), tuple(rest))
     return _simpler(question, can_end_with_preposition=True)
 
@@ -162,10 +145,10 @@ def _adjunct_last(words: Sequence[str]) -> str | None:
         len(commas) > 1
         or not words[end].endswith(",")
         or end >= _LONGEST_ADJUNCT
-        or words[0].lower() not in _WORDS["adjunct_begin"]
+        or words[0].lower() not in SETS["adjunct_begin"]
         or not 3 <= len(clause) <= _LONGEST_CLAUSE
         or clause[0].lower() not in QUESTION_WORDS
-        or any(word.lower() in _CLAUSE_BEGINS | _WORDS["saying"] for word in (*words[:end], *clause[1:]))
+        or any(word.lower() in _CLAUSE_BEGINS | SETS["saying"] for word in (*words[:end], *clause[1:]))
     ):
         return None
     return _sentence(*clause, words[0].lower(), *words[1:end], words[end].rstrip(","))
@@ -174,25 +157,25 @@ def _adjunct_last(words: Sequence[str]) -> str | None:
 def _simpler(question: _Question, can_end_with_preposition: bool) -> str | None:
     """Apply the first rule that fits a parsed question."""
     preposition, phrase, head = question.preposition, question.phrase, question.head
-    for prepositions, nouns, word in _QUESTION_WORD_OF:
+    for prepositions, nouns, word in QUESTION_WORD_OF:
         if preposition in prepositions and len(phrase) == 2 and head in nouns:
             return question._replace(phrase=(word,)).to_text()
     # "Which day" for "on which day", and "how long" for "for how long".
-    is_time = head in _WORDS["time"]
+    is_time = head in SETS["time"]
     how = " ".join(phrase[:2]).lower()
     is_duration = preposition == "for" and (how == "how long" or (how == "how many" and is_time))
-    if is_duration or (is_time and preposition in _WORDS["time_preposition"]):
+    if is_duration or (is_time and preposition in SETS["time_preposition"]):
         return question.to_text()
     active = _active(question)
     if active is not None or not preposition:
         return active or question.to_text()
-    is_separable = preposition in _STRANDED and head not in _WORDS["idiom"] | {"when", "why", "how"}
+    is_separable = preposition in _STRANDED and head not in SETS["idiom"] | {"when", "why", "how"}
     return question.to_text(preposition) if can_end_with_preposition and is_separable else None
 
 
 def _active(question: _Question) -> str | None:
     """Rewrite "by whom was X written" as "who wrote X"."""
-    is_agent = len(question.phrase) == 1 or question.head in _WORDS["agent"]
+    is_agent = len(question.phrase) == 1 or question.head in SETS["agent"]
     auxiliary = question.auxiliary.lower()
     if question.preposition != "by" or not is_agent or "by" in question.rest:
         return None
@@ -204,9 +187,9 @@ def _active(question: _Question) -> str | None:
     place = participles[0]
     before, rest = words[:place], words[place + 1 :]
     adverbs: list[str] = []
-    while len(before) > 1 and (before[-1] in _WORDS["adverb"] or before[-1].endswith("ly")):
+    while len(before) > 1 and (before[-1] in SETS["adverb"] or before[-1].endswith("ly")):
         adverbs.insert(0, before.pop())
-    if auxiliary in _WORDS["have"] and before[-1] == "been":
+    if auxiliary in SETS["have"] and before[-1] == "been":
         before = before[:-1]
         have = "had" if auxiliary == "had" else "have" if question.head.endswith("s") else "has"
         verb = [have, *adverbs, words[place]]
@@ -216,7 +199,7 @@ def _active(question: _Question) -> str | None:
         return None
     is_subject = before == list(question.subject) if question.subject else bool(before)
     is_empty = before in (["it"], ["there"]) and bool(rest) and rest[0] in {"that", "to"}
-    if not is_subject or is_empty or (_AUXILIARIES | _WORDS["not_active"]) & {*adverbs, *before}:
+    if not is_subject or is_empty or (_AUXILIARIES | SETS["not_active"]) & {*adverbs, *before}:
         return None
     if len(before) == 1:
         before = [_SUBJECT_PRONOUNS.get(before[0].lower(), before[0])]
@@ -229,7 +212,7 @@ def _is_phrase(words: Sequence[str]) -> bool:
     return (
         len(words) <= _LONGEST_PHRASE
         and words[0].lower() in QUESTION_WORDS
-        and not others & (_NOT_IN_PHRASE | _WORDS["at_the_end"])
+        and not others & (_NOT_IN_PHRASE | SETS["at_the_end"])
         and not any("," in word for word in words)
     )
 
@@ -241,7 +224,7 @@ def _is_subject(words: Sequence[str]) -> bool:
         len(words) <= _LONGEST_SUBJECT
         and lower[0] not in _PREPOSITIONS | _CLAUSE_BEGINS | {"according", "due"}
         and lower[-1] not in {"and", "or", "but"}
-        and not set(lower) & (_CLAUSE_BEGINS | _WORDS["saying"])
+        and not set(lower) & (_CLAUSE_BEGINS | SETS["saying"])
         and (len(words) == 1 or not set(lower) & {*_SUBJECT_PRONOUNS, "it", "you"})
         and all(_past_tense(word) is None for word in words)
     )
@@ -249,9 +232,9 @@ def _is_subject(words: Sequence[str]) -> bool:
 
 def _past_tense(participle: str) -> str | None:
     """Return the past tense of a past participle; None if it may not be one."""
-    if participle in _PAST_TENSES:
-        return _PAST_TENSES[participle]
-    return participle if _REGULAR.fullmatch(participle) and participle not in _WORDS["not_participle"] else None
+    if participle in PAST_TENSES:
+        return PAST_TENSES[participle]
+    return participle if _REGULAR.fullmatch(participle) and participle not in SETS["not_participle"] else None
 
 
 def _sentence(*words: str) -> str:

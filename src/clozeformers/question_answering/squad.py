@@ -1,4 +1,4 @@
-"""Read SQuAD 1.1 and 2.0 files, and others in their JSON format, as rows of the Hub's ``squad`` and ``squad_v2``.
+"""Read files in the format of SQuAD 1.1 and 2.0, and tables, as rows of the Hub's ``squad`` and ``squad_v2``.
 
 Sources: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text"; Rajpurkar et al.
 (2018), "Know What You Don't Know: Unanswerable Questions for SQuAD".
@@ -6,6 +6,7 @@ Sources: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Compreh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from datasets import Dataset, Features, List, Value
 
-from ..files import CorpusError, read_json_object
+from ..files import CorpusError, is_csv, is_parquet, place_name, read_head, read_json_object, read_rows
 from ..text import check_text, truncate_repr
 
 SQUAD_FEATURES = Features(
@@ -25,7 +26,10 @@ SQUAD_FEATURES = Features(
         "answers": {"text": List(Value("string")), "answer_start": List(Value("int32"))},
     }
 )
-_TYPE_NAMES = {str: "a string", list: "a list", int: "a whole number"}
+_TYPE_NAMES = {str: "a string", list: "a list", int: "a whole number", dict: "an object"}
+_HINT = "give JSON in the format of SQuAD, or a table (JSON lines, CSV or Parquet) with the columns of the Hub's squad"
+# Of the fields that tell both apart, the first one: "data" comes first in a nested file, and in no row.
+_FIRST_FIELD = re.compile(rb'"(data|context|answers)"\s*:')
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,12 @@ class _Node:
 
 
 def load_squad(path: str | Path) -> Dataset:
-    """Load a file in the format of SQuAD 1.1 or 2.0.
+    """Load a file in the format of SQuAD 1.1 or 2.0, or a table of its questions.
 
     Args:
-        path: the JSON file. A question is unanswerable if ``is_impossible`` is true, or missing while ``answers`` is
-            empty; plausible answers are ignored.
+        path: the JSON file, or rows as `read_rows` reads them, with the columns that are returned (``title`` may be
+            missing; in CSV, ``answers`` is JSON). A question is unanswerable if ``is_impossible`` is true, or missing
+            while ``answers`` is empty; plausible answers are ignored.
 
     Returns:
         One row per question, in the order of the file, with the columns ``id``, ``title``, ``context``, ``question``
@@ -78,26 +83,64 @@ def load_squad(path: str | Path) -> Dataset:
 
     Raises:
         FileNotFoundError, IsADirectoryError: there is no such file.
-        CorpusError: the file is not JSON, or a field is missing or wrong; names the place.
+        CorpusError: the file is damaged, or a field is missing or wrong; names the place.
     """
     path = Path(path)
     rows: list[dict[str, Any]] = []
     places: dict[str, str] = {}
-    top = _Node(path, "top level", read_json_object(path, hint="give a JSON file in the format of SQuAD"))
-    for article in top.nodes("data", "title"):
+    for question, title, context in _nested_questions(path) if _is_nested(path) else _flat_questions(path):
+        row_id = question.text("id")
+        if row_id in places:
+            raise question.error(f"the id is a duplicate of {places[row_id]}; ids must be unique")
+        places[row_id] = question.where
+        row = {"id": row_id, "title": title, "context": context, "question": question.text("question")}
+        rows.append(row | {"answers": _answers(question, context)})
+    if not rows:
+        raise CorpusError(path, "top level", "the file contains no question")
+    return Dataset.from_list(rows, features=SQUAD_FEATURES)
+
+
+def is_squad_file(path: str | Path) -> bool:
+    """Whether a file is one for `load_squad`, by its beginning."""
+    try:
+        if _is_nested(path):
+            return _FIRST_FIELD.search(read_head(path)) is not None
+        _, values = next(read_rows(path), (0, {}))
+    except ValueError:
+        return False
+    return {"context", "answers"} <= values.keys()
+
+
+def _is_nested(path: str | Path) -> bool:
+    """Whether a file is JSON as SQuAD publishes it, rather than a table."""
+    if is_parquet(path, _HINT) or is_csv(path):
+        return False
+    head = read_head(path, _HINT)
+    first = _FIRST_FIELD.search(head)
+    return not head.lstrip().startswith(b"[") and (first is None or first[1] == b"data")
+
+
+def _nested_questions(path: Path) -> Iterator[tuple[_Node, str, str]]:
+    """Yield each question with its title and its context."""
+    for article in _Node(path, "top level", read_json_object(path, _HINT)).nodes("data", "title"):
         title = article.text("title", allow_blank=True)
         for paragraph in article.nodes("paragraphs"):
             context = paragraph.text("context")
             for question in paragraph.nodes("qas", "id"):
-                row_id = question.text("id")
-                if row_id in places:
-                    raise question.error(f"the id is a duplicate of {places[row_id]}; ids must be unique")
-                places[row_id] = question.where
-                row = {"id": row_id, "title": title, "context": context, "question": question.text("question")}
-                rows.append(row | {"answers": _answers(question, context)})
-    if not rows:
-        raise top.error("the file contains no question")
-    return Dataset.from_list(rows, features=SQUAD_FEATURES)
+                yield question, title, context
+
+
+def _flat_questions(path: Path) -> Iterator[tuple[_Node, str, str]]:
+    """As `_nested_questions`, with answers as in the nested file."""
+    for place, values in read_rows(path, _HINT, json_columns=("answers", "is_impossible")):
+        row = _Node(path, place_name(place), {"title": "", **values})
+        answers = _Node(path, f"{row.where}, answers", row.field("answers", dict))
+        texts, starts = answers.field("text", list), answers.field("answer_start", list)
+        if len(texts) != len(starts):
+            raise answers.error(f"there are {len(texts)} texts and {len(starts)} answer_start; give one for each text")
+        listed = [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
+        nested = _Node(path, row.where, {**row.value, "answers": listed})
+        yield nested, row.text("title", allow_blank=True), row.text("context")
 
 
 def check_squad_columns(dataset: Dataset, name: str) -> Dataset:

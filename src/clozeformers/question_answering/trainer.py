@@ -20,11 +20,10 @@ from ..metrics.squad import squad_scores
 from ..training.ema import ExponentialMovingAverage
 from ..training.sampling import HardBatchReplaySampler
 from ..training.trainer import LengthGroupedTrainer
-from .answers import NBest, answer_texts, no_answer_margins, predict_answers
+from .answers import NBest, answer_texts, best_score, no_answer_margins, predict_answers
 from .arguments import QADataArguments, QATrainingArguments
 from .collator import QuestionAnsweringCollator
-from .encoding import encode_questions
-from .simplification import simplify_questions
+from .encoding import encode_questions, simplify_questions
 
 SIMPLE_ENDING = "\nsimple"
 TRAINING_WEIGHTS_FILE = "training_weights.safetensors"
@@ -247,14 +246,9 @@ def better_forms(nbest: Mapping[str, NBest], no_answer: bool) -> dict[str, NBest
     kept: dict[str, NBest] = {}
     for read_id, found in nbest.items():
         row_id = read_id.removesuffix(SIMPLE_ENDING)
-        if row_id not in kept or _best_score(found, no_answer) > _best_score(kept[row_id], no_answer):
+        if row_id not in kept or best_score(found, no_answer) > best_score(kept[row_id], no_answer):
             kept[row_id] = found
     return kept
-
-
-def _best_score(found: NBest, no_answer: bool) -> float:
-    scores = [answer["score"] for answer in found["answers"][:1]]
-    return max([*scores, *([found["no_answer_score"]] if no_answer else [])], default=-math.inf)
 
 
 def question_answering_scores(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -14,13 +12,12 @@ from numpy.typing import NDArray
 from torch.nn.functional import embedding_bag
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
-from ..files import CorpusError, require_file
+from ..files import CorpusError, open_data, require_file
 from ..modeling.tokenization_word_char import WordCharTokenizer
 from ..text import truncate_repr
 from .fasttext_binary import MAGIC, read_fasttext_binary
 
 ENCODER_PREFIX = "encoder:"
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_word_vectors(source: str | Path, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
@@ -99,10 +96,7 @@ def _read(source: str | Path, words: Sequence[str]) -> tuple[list[str], NDArray[
         magic = file.read(len(MAGIC))
     if magic == MAGIC:
         return read_fasttext_binary(path, words)
-    try:
-        return _read_text(path, magic.startswith(_GZIP_MAGIC), words)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}: the compressed file is truncated or damaged ({error})") from None
+    return _read_text(path, words)
 
 
 def _read_encoder(name: str, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
@@ -119,13 +113,13 @@ def _read_encoder(name: str, words: Sequence[str]) -> tuple[list[str], NDArray[n
     return list(known), embedding_bag(pieces, weight, starts, mode="mean").numpy()
 
 
-def _read_text(path: Path, is_compressed: bool, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+def _read_text(path: Path, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
     """Read a text file to its end, or until all words are found."""
     waiting = {word.encode("utf-8", "surrogatepass"): word for word in words}
     found: list[str] = []
     vectors: list[NDArray[np.float32]] = []
     num_words = dimension = number = 0
-    with gzip.open(path) if is_compressed else path.open("rb") as lines:
+    with open_data(path) as lines:
         for number, line in enumerate(lines, 1):
             if number == 1:
                 fields = line.split()

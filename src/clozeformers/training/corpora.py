@@ -8,6 +8,7 @@ from pathlib import Path
 
 from datasets import Dataset, concatenate_datasets, load_dataset
 
+from ..files import data_name
 from .arguments import DataArguments
 from .splits import folds, hold_out
 
@@ -123,7 +124,7 @@ def name_test_files(paths: Sequence[str], taken: Sequence[str]) -> dict[str, Pat
     named: dict[str, Path] = {}
     for path in paths:
         place = Path(path)
-        parts = [*place.parent.parts, place.stem if place.is_file() else place.name]
+        parts = [*place.parent.parts, data_name(place) if place.is_file() else place.name]
         names = ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
         labels = {file_label(name) for name in (*named, *taken, *_RESERVED_NAMES)}
         named[next((name for name in names if file_label(name) not in labels), f"{path} {len(named)}")] = place

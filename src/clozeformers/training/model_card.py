@@ -13,7 +13,7 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from ..analysis.tables import markdown_table
-from ..files import write_text
+from ..files import data_name, write_text
 
 Record = Mapping[str, Any]
 
@@ -232,7 +232,7 @@ def _vote(record: Record, test_set: str) -> str:
 def _trained_on(record: Record) -> str:
     """Names of the training files; a dash for a model that was only scored."""
     data = record["data"]
-    return ", ".join(Path(name).stem for name in data.get("train_file") or [data.get("dataset_name") or "–"])
+    return ", ".join(data_name(name) for name in data.get("train_file") or [data.get("dataset_name") or "–"])
 
 
 def _facts(facts: Mapping[str, str]) -> str:

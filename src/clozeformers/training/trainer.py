@@ -9,6 +9,7 @@ from datasets import Dataset
 from torch.utils.data import Sampler, SequentialSampler
 from transformers import EarlyStoppingCallback, Trainer
 
+from ..files import finite_or_none
 from .arguments import ScriptTrainingArguments
 from .sampling import EpochLengthGroupedSampler
 
@@ -68,3 +69,7 @@ class LengthGroupedTrainer(Trainer):
         # Trainer would shuffle groups of similar length; predictions have to be in the order of the features, which
         # `sort_by_length` puts into efficient batches.
         return SequentialSampler(eval_dataset)
+
+    def save_metrics(self, split: str, metrics: dict[str, float], combined: bool = True) -> None:
+        """Save metrics as `Trainer` does; NaN and infinity, which JSON does not have, become null."""
+        super().save_metrics(split, finite_or_none(metrics), combined)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...files import CorpusError, require_file, write_text
+from ...files import CorpusError, read_text, write_text
 from ...metrics.sem_star_scope import LINE_FORMAT, NO_NEGATION, NOTHING, ColumnLine, check_same_width, parse_line
 from .schema import Annotation, NegationRow, sentence_rows
 
@@ -39,18 +39,21 @@ class CdScoSentence(NamedTuple):
 
 
 def read_sentences(path: str | Path) -> Iterator[CdScoSentence]:
-    r"""Parse a column file in UTF-8 with line ends ``\n``.
+    r"""Parse a column file in UTF-8 with line ends ``\n``, plain or compressed with gzip.
 
     Raises:
         FileNotFoundError, IsADirectoryError: the path is not a file.
         CorpusError: the file breaks the format, or a cue, scope or event is not part of its word.
     """
     block: list[ColumnLine] = []
-    lines = _read_lines(path)
+    lines = read_text(path, f"CD-SCO has one word a line: {LINE_FORMAT}").removesuffix("\n").split("\n")
     for number, text in enumerate(lines, start=1):
         if text:
-            line = parse_line(path, number, text)
-            _check_line(path, line, block)
+            try:
+                line = parse_line(number, text)
+                _check_line(line, block)
+            except ValueError as error:
+                raise CorpusError(path, number, str(error)) from None
             block.append(line)
         elif block:
             yield _sentence(path, block)
@@ -61,37 +64,25 @@ def read_sentences(path: str | Path) -> Iterator[CdScoSentence]:
         yield _sentence(path, block)
 
 
-def _read_lines(path: str | Path) -> list[str]:
-    content = require_file(path).read_bytes()
-    if not content:
-        raise CorpusError(path, 1, f"the file is empty; it must hold one word a line: {LINE_FORMAT}")
-    try:
-        return content.decode("utf-8-sig").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        bad = content[error.start : error.end]
-        raise CorpusError(path, line, f"the bytes {bad!r} are not UTF-8; convert the file to UTF-8") from None
-
-
-def _check_line(path: str | Path, line: ColumnLine, before: Sequence[ColumnLine]) -> None:
+def _check_line(line: ColumnLine, before: Sequence[ColumnLine]) -> None:
     """Check a line, given the lines before it in its sentence."""
     if "" in line.fixed:
-        raise CorpusError(path, line.number, f"column {line.fixed.index('') + 1} is empty; a line has {LINE_FORMAT}")
+        raise ValueError(f"column {line.fixed.index('') + 1} is empty; a line has {LINE_FORMAT}")
     if before:
-        check_same_width(path, before[0], line)
+        check_same_width(before[0], line)
         here, there = "/".join(line.fixed[:2]), "/".join(before[0].fixed[:2])
         if here != there:
-            problem = f"sentence {here} begins inside sentence {there}; a blank line must end a sentence"
-            raise CorpusError(path, line.number, problem)
+            raise ValueError(f"sentence {here} begins inside sentence {there}; a blank line must end a sentence")
     if line.fixed[2] != str(len(before)):
-        problem = f"token number {line.fixed[2]!r}; token numbers count up from 0 in a sentence, here {len(before)}"
-        raise CorpusError(path, line.number, problem)
+        raise ValueError(
+            f"token number {line.fixed[2]!r}; token numbers count up from 0 in a sentence, here {len(before)}"
+        )
     word = line.fixed[3]
     for cells in line.negations:
         for name, cell in cells._asdict().items():
             if cell != NOTHING and cell not in word:
-                problem = f"{name} {cell!r} is not part of the word {word!r}; write a part of the word, or {NOTHING}"
-                raise CorpusError(path, line.number, problem)
+                problem = f"{name} {cell!r} is not part of the word {word!r}"
+                raise ValueError(f"{problem}; write a part of the word, or {NOTHING}")
 
 
 def _sentence(path: str | Path, block: Sequence[ColumnLine]) -> CdScoSentence:

@@ -1,4 +1,4 @@
-"""Custom negation corpora as JSON lines: one object a line, one cue an object.
+"""Custom negation corpora as JSON lines: one object a line, one cue an object; or as CSV or Parquet, one cue a row.
 
 A line has the fields of a row (see :class:`~clozeformers.negation_scope.corpora.schema.NegationRow`)::
 
@@ -6,7 +6,8 @@ A line has the fields of a row (see :class:`~clozeformers.negation_scope.corpora
 
 ``tokens``, ``cue`` and ``scope`` are required. The defaults of the others: ``id`` is
 ``"<file without its ending>/<line number>#0"`` (``#-`` where no word is a cue), ``corpus`` the file's name without its
-ending, ``kind`` ``"negation"``, and ``cue_text`` the cue's words joined by a space.
+ending, ``kind`` ``"negation"``, and ``cue_text`` the cue's words joined by a space. CSV has these fields as columns,
+the lists as JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from ...files import CorpusError, read_json_lines, write_text
+from ...files import CorpusError, data_name, place_name, read_rows, write_text
 from ...text import check_text, truncate_repr
 from .schema import KINDS, NegationRow
 
@@ -27,7 +28,7 @@ HINT = (
 
 
 def read_negation_jsonl(path: str | Path) -> Iterator[NegationRow]:
-    """Read rows from a JSON-lines file.
+    """Read rows from a file of JSON lines, CSV or Parquet, see `read_rows`.
 
     Args:
         path: the file, UTF-8. Blank lines are skipped.
@@ -40,7 +41,7 @@ def read_negation_jsonl(path: str | Path) -> Iterator[NegationRow]:
         CorpusError: a line is not UTF-8, not a JSON object, or has a field that is missing, unknown or wrong; an id
             is not unique.
     """
-    return _checked_rows(Path(path), read_json_lines(path, HINT))
+    return _checked_rows(Path(path), read_rows(path, HINT, json_columns=("tokens", "cue", "scope")))
 
 
 def write_negation_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
@@ -58,20 +59,20 @@ def write_negation_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) ->
     write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in checked), path)
 
 
-def _checked_rows(path: Path, numbered: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[NegationRow]:
-    lines: dict[str, int] = {}
-    for number, values in numbered:
+def _checked_rows(path: Path, numbered: Iterable[tuple[int | str, Mapping[str, Any]]]) -> Iterator[NegationRow]:
+    places: dict[str, int | str] = {}
+    for place, values in numbered:
         try:
-            row = _row(values, path.stem, number)
+            row = _row(values, data_name(path), place)
         except (TypeError, ValueError) as error:
-            raise CorpusError(path, number, f"{error}; {HINT}") from None
-        first = lines.setdefault(row["id"], number)
-        if first != number:
-            raise CorpusError(path, number, f"the id {row['id']!r} is also in line {first}; ids must be unique")
+            raise CorpusError(path, place, f"{error}; {HINT}") from None
+        first = places.setdefault(row["id"], place)
+        if first != place:
+            raise CorpusError(path, place, f"the id {row['id']!r} is also in {place_name(first)}; ids must be unique")
         yield row
 
 
-def _row(values: Mapping[str, Any], corpus: str, number: int) -> NegationRow:
+def _row(values: Mapping[str, Any], corpus: str, place: int | str) -> NegationRow:
     """Check the fields, add the defaults, and put them in the order of a row."""
     for field in values:
         if field not in FIELDS:
@@ -86,7 +87,7 @@ def _row(values: Mapping[str, Any], corpus: str, number: int) -> NegationRow:
     if any(scope) and not any(cue):
         raise ValueError("scope has a 1 but cue has none; a sentence without a cue has no scope")
     row = {
-        "id": f"{corpus}/{number}#{'0' if any(cue) else '-'}",
+        "id": f"{corpus}/{place}#{'0' if any(cue) else '-'}",
         "corpus": corpus,
         "kind": "negation",
         "cue_text": " ".join(token for token, is_cue in zip(tokens, cue, strict=True) if is_cue),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -10,11 +9,13 @@ from typing import Literal
 
 from datasets import Dataset
 
+from ...files import is_csv, is_parquet, read_head
 from .bioscope import read_bioscope
 from .cd_sco import read_cd_sco
 from .jsonl import read_negation_jsonl
 from .schema import KINDS, NEGATION_FEATURES, Kind, NegationRow
 from .sfu import read_sfu
+from .xml_corpus import xml_files
 
 NegationFormat = Literal["cd-sco", "bioscope", "sfu", "jsonl"]
 
@@ -26,7 +27,8 @@ def load_corpus(
 
     Args:
         path: the corpus as downloaded: for ``"cd-sco"`` and ``"jsonl"`` a file; for ``"bioscope"`` and ``"sfu"`` an
-            ``.xml`` file, or a folder that holds some.
+            ``.xml`` file, or a folder that holds some. Each file may be compressed with gzip. ``"jsonl"`` also reads
+            CSV and Parquet.
         format: ``"cd-sco"``, ``"bioscope"``, ``"sfu"`` or ``"jsonl"`` (see the modules of `corpora`); None detects it.
         kind: ``"negation"`` or ``"speculation"``; CD-SCO has negation only.
         without_cues: also return the sentences without a cue of this kind, with cue and scope all 0.
@@ -64,24 +66,24 @@ def detect_format(path: str | Path) -> NegationFormat:
     """Detect the format of a corpus, a file or a folder of XML files, from its first characters.
 
     Raises:
-        FileNotFoundError: the path does not exist.
+        FileNotFoundError: the path does not exist, or is a folder without ``.xml`` files.
         ValueError: no format matches.
     """
     place = Path(path)
     if not str(path) or not place.exists():
         raise FileNotFoundError(f"{str(path)!r} does not exist")
-    first = next((file for file in sorted(place.rglob("*.xml")) if file.is_file()), None) if place.is_dir() else place
-    if first is not None:
-        with first.open("rb") as file:
-            head = file.read(4096).removeprefix(BOM_UTF8)
-        if b"<Annotation" in head:
-            return "bioscope"
-        if b"<DOCUMENT" in head:
-            return "sfu"
-        if head.lstrip()[:1] == b"{":
-            return "jsonl"
-        if head.split(b"\n", 1)[0].count(b"\t") >= 7:
-            return "cd-sco"
+    first = xml_files(place)[0] if place.is_dir() else place
+    if is_csv(first) or is_parquet(first):
+        return "jsonl"
+    head = read_head(first)
+    if b"<Annotation" in head:
+        return "bioscope"
+    if b"<DOCUMENT" in head:
+        return "sfu"
+    if head.lstrip()[:1] in (b"{", b"["):
+        return "jsonl"
+    if head.split(b"\n", 1)[0].count(b"\t") >= 7:
+        return "cd-sco"
     raise ValueError(
         f"{path} looks like none of the formats cd-sco, bioscope, sfu and jsonl; name it with format= (--corpus_format)"
     )

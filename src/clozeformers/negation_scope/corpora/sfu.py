@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...files import CorpusError
+from ...files import CorpusError, data_name
 from .schema import Annotation, Kind, NegationRow, sentence_rows
 from .xml_corpus import XmlElement, XmlWord, attribute, cue_kind, mark_cues, mark_words, parse_xml, texts, xml_files
 
@@ -45,7 +45,7 @@ def read_sfu(path: str | Path, kind: Kind = "negation") -> Iterator[NegationRow]
     """
     seen: dict[str, Path] = {}
     for file in xml_files(path):
-        file_id = f"{file.resolve().parent.name}/{file.stem}"
+        file_id = f"{file.resolve().parent.name}/{data_name(file)}"
         root: Any = parse_xml(file, "DOCUMENT", "the SFU Review corpus")
         if file_id in seen:
             raise CorpusError(file, root.where, f"would give the same ids, {file_id}/..., as {seen[file_id]}")

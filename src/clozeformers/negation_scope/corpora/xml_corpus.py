@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 from defusedxml.common import EntitiesForbidden
 from defusedxml.ElementTree import DefusedXMLParser
 
-from ...files import CorpusError
+from ...files import CorpusError, open_data
 from .schema import KINDS
 
 # The corpora nest less than 20 deep. The limit protects the recursion below from a crafted file.
@@ -59,8 +59,10 @@ def parse_xml(path: Path, root_tag: str, corpus: str) -> XmlElement:
         CorpusError: the file is not well-formed, declares an entity, or has another root element.
     """
     builder = _LineTreeBuilder()
+    with open_data(path) as file:
+        content = file.read()
     try:
-        builder.parser.feed(path.read_bytes())
+        builder.parser.feed(content)
         root: Any = builder.parser.close()
     except ParseError as error:
         raise CorpusError(path, error.position[0], f"cannot be read as XML: {error}") from None
@@ -75,7 +77,7 @@ def parse_xml(path: Path, root_tag: str, corpus: str) -> XmlElement:
 
 
 def xml_files(path: str | Path) -> list[Path]:
-    """Return the file itself, or the ``.xml`` files at any depth of a folder, sorted.
+    """Return the file itself, or the ``.xml`` and ``.xml.gz`` files at any depth of a folder, sorted.
 
     Raises:
         FileNotFoundError: the path does not exist, or is a folder without ``.xml`` files.
@@ -85,7 +87,7 @@ def xml_files(path: str | Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise FileNotFoundError(f"{path} does not exist; path must be an .xml file or a folder that holds some")
-    files = sorted(file for file in path.rglob("*.xml") if file.is_file())
+    files = sorted(file for ending in ("xml", "xml.gz") for file in path.rglob(f"*.{ending}") if file.is_file())
     if not files:
         raise FileNotFoundError(f"the folder {path} holds no .xml file; path must be the folder that holds the corpus")
     return files
