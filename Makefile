@@ -4,11 +4,12 @@ VENV_MIN := .venv-min
 PYTEST_OPTIONS := -n 2 --dist worksteal
 
 # One thread per worker: two processes that use every core slow each other down.
-test test-min corpora: export OMP_NUM_THREADS := 1
+test test-min corpora fuzz: export OMP_NUM_THREADS := 1
 corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
+fuzz: export CLOZEFORMERS_FUZZ := 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min corpora check bench results build wordnet clean
+.PHONY: help demo test test-min corpora fuzz check bench results build wordnet clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -30,6 +31,9 @@ corpora: $(VENV)/ready ## run the tests that read real corpora: make corpora COR
 	@test -d "$(CORPORA)" || { echo "make corpora CORPORA=folder: '$(CORPORA)' is not a folder" >&2; exit 2; }
 	@$(MAKE) --no-print-directory wordnet || echo "WordNet could not be installed; its tests are skipped" >&2
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -m corpora
+
+fuzz: $(VENV)/ready ## try 100,000 hostile inputs on pipelines, readers of files and configs, in about ten minutes
+	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -rP tests/test_fuzz.py
 
 check: $(VENV)/ready ## lint, check the format, check the types
 	$(VENV)/bin/ruff check

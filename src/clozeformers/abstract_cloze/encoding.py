@@ -97,7 +97,7 @@ def check_separators(layout: PairLayout, expected: int, model: str) -> None:
 def check_max_length(max_length: Any, layout: PairLayout) -> None:
     """Raise a TypeError or ValueError unless `max_length` leaves room beside the special tokens."""
     if not isinstance(max_length, int) or isinstance(max_length, bool):
-        raise TypeError(f"the maximum length is {max_length!r} word pieces; it must be a whole number")
+        raise TypeError(f"the maximum length is {truncate_repr(max_length)} word pieces; it must be a whole number")
     if max_length <= layout.size:
         raise ValueError(f"the maximum length is {max_length} word pieces, {layout.size} of which are special tokens")
 

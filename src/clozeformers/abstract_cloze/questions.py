@@ -61,7 +61,7 @@ def cloze_question_of(values: Any, use_article: bool = True) -> ClozeQuestion:
     question, options = values.get("question"), _find_options(values)
     for name, value in (("article", article), ("question", question), ("options", options)):
         if value is None:
-            keys = ", ".join(map(str, values)) or "nothing"
+            keys = ", ".join(map(str, values))[:200] or "nothing"
             raise TypeError(f"{name!r} is missing; {expected}, and there is {keys}")
     article = check_text(article, "the article") if use_article else ""
     question = check_text(question, "the question")

@@ -174,7 +174,7 @@ def _find_occurrences(cue: str, text: str) -> list[tuple[Span, ...]]:
         places = [match.span() for match in re.finditer(bounded, text, re.IGNORECASE)]
         if pattern and places:
             return [(place,) for place in places]
-    raise ValueError(f"the cue {cue!r} is not in the text {truncate_repr(text)}")
+    raise ValueError(f"the cue {truncate_repr(cue)} is not in the text {truncate_repr(text)}")
 
 
 def _words_around(

@@ -72,7 +72,7 @@ class TextPipeline(Pipeline):
             wrong = ", ".join(f"{name}{did_you_mean(name, known)}" for name in unknown)
             raise TypeError(f"{type(self).__name__} has no parameter {wrong}; its parameters are {', '.join(known)}")
         if on_error not in (None, "raise", "skip"):
-            raise ValueError(f'on_error is {on_error!r}; it must be "raise" or "skip"')
+            raise ValueError(f'on_error is {truncate_repr(on_error)}; it must be "raise" or "skip"')
         run = {"on_error": on_error, "progress_bar": progress_bar}
         preprocess, run, postprocess = (
             {name: value for name, value in group.items() if value is not None}
@@ -278,4 +278,4 @@ def check_flags(**flags: Any) -> None:
 def check_count(name: str, value: Any, at_least: int = 1) -> None:
     """Raise a ValueError unless this is an integer of at least `at_least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < at_least:
-        raise ValueError(f"{name} is {value!r}; it must be an integer of at least {at_least}")
+        raise ValueError(f"{name} is {truncate_repr(value)}; it must be an integer of at least {at_least}")

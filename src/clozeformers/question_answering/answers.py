@@ -92,7 +92,7 @@ class AnswerCollector:
     ) -> list[dict[tuple[int, int], float]]:
         """Return the score of each window's best answers, at least `top_k` different ones if there are so many."""
         examples = torch.arange(len(offsets)).unsqueeze(1)
-        count = self.top_k
+        count = min(self.top_k, starts.size(1) ** 2)  # no window has more spans
         while True:
             scores, first, last = best_spans(starts, ends, allowed, self.max_answer_length, count)
             characters = torch.stack([offsets[examples, first, 0], offsets[examples, last, 1]], dim=-1)

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..text import truncate_repr
+
 NO_SPAN = -1
 _QUESTION, _CONTEXT, _SPECIAL = 0, 1, -1
 
@@ -48,7 +50,7 @@ def check_window_sizes(sizes: WindowSizes, tokenizer: Any, names: Sequence[str] 
     given = "".join(f"{name}={value}, " for name, value in zip(names, sizes, strict=True))
     for name, value in zip(names, sizes, strict=True):
         if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{name} is {value!r}; it must be a whole number")
+            raise TypeError(f"{name} is {truncate_repr(value)}; it must be a whole number")
     room = sizes.max_length - special
     ranges = ((special + 2, None), (1, room - 1), (0, room - sizes.max_question_length - 1))
     for name, value, (least, most) in zip(names, sizes, ranges, strict=True):
