@@ -23,6 +23,7 @@ import logging
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,8 +33,9 @@ import datasets
 import transformers
 from huggingface_hub import create_repo, upload_folder
 from transformers import TrainingArguments, set_seed
+from transformers.trainer import TRAINER_STATE_NAME
 
-from ..files import read_json_object, write_json
+from ..files import atomic_file, atomic_folder, read_json_object, remove_unfinished, write_json, write_text
 from .arguments import ScriptTrainingArguments
 from .corpora import Corpora, file_label
 from .model_card import TaskCard, scores_table, write_model_card
@@ -72,6 +74,7 @@ class Run:
     features: dict[str, str] = field(default_factory=dict)
     measured: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
+    _metrics: dict[str, float] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -87,12 +90,16 @@ class Run:
         evaluated: dict[str, float] = {}
         if trainer.train_dataset is not None:
             metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args)).metrics
-            trainer.save_model()
-            trainer.save_metrics("train", metrics)
-            trainer.save_state()
+            # Every process takes part, and the main one writes.
+            with atomic_folder(self.folder) if trainer.args.should_save else nullcontext(self.folder) as folder:
+                trainer.save_model(str(folder))
+            self._save_metrics(trainer, "train", metrics)
+            if trainer.is_world_process_zero():
+                with atomic_file(self.folder / TRAINER_STATE_NAME) as path:
+                    trainer.state.save_to_json(str(path))
         if trainer.eval_dataset is not None:
             evaluated = trainer.evaluate()
-            trainer.save_metrics("eval", evaluated)
+            self._save_metrics(trainer, "eval", evaluated)
         state, args, model = trainer.state, trainer.args, trainer.model
         self.measured |= {
             "epochs": state.epoch,
@@ -113,7 +120,7 @@ class Run:
             metrics: as `Trainer.predict` returns them, with the prefix ``test_``. All are saved; the task's measures
                 are recorded.
         """
-        trainer.save_metrics(f"predict_{file_label(test_set)}", dict(metrics))
+        self._save_metrics(trainer, f"predict_{file_label(test_set)}", metrics)
         scores = {name: metrics[f"test_{name}"] for name in self.measures if f"test_{name}" in metrics}
         if scores:
             self.scores[test_set] = scores
@@ -122,6 +129,13 @@ class Run:
         """Write predictions of a test set as ``<name>_<test set>.json``, on the main process."""
         if trainer.is_world_process_zero():
             write_json(value, self.path(name, test_set))
+
+    def _save_metrics(self, trainer: Any, split: str, metrics: Mapping[str, float]) -> None:
+        """As `Trainer.save_metrics`, which would leave half a file when it is killed."""
+        self._metrics |= metrics
+        if trainer.is_world_process_zero():
+            write_json(dict(metrics), self.folder / f"{split}_results.json")
+            write_json(self._metrics, self.folder / "all_results.json")
 
     def path(self, name: str, test_set: str, suffix: str = ".json") -> Path:
         """File of the run for a test set."""
@@ -185,6 +199,7 @@ class Experiment:
             finished = self._finished(run)
             if finished is None:
                 if self.args.process_index == 0:
+                    remove_unfinished(run.folder)
                     write_json({"arguments": self._decisive_arguments}, run.folder / _RUN_ARGUMENTS)
                 set_seed(run.args.seed)
                 yield run
@@ -268,7 +283,7 @@ class Experiment:
             card = write_model_card(self.card, record, self.output_dir / "README.md", model)
             if self.args.card_dir is not None:
                 write_json(record, Path(self.args.card_dir) / f"{record['name']}.json")
-                (Path(self.args.card_dir) / f"{record['name']}.md").write_bytes(card.read_bytes())
+                write_text(card.read_text(encoding="utf-8"), Path(self.args.card_dir) / f"{record['name']}.md")
             if self.args.push_to_hub:
                 push_run(self.output_dir, self.args)
             print(scores_table(self.card, record))
