@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 _MAX_CHARACTERS = 80
@@ -20,6 +21,13 @@ def join_names(names: Sequence[str], noun: str = "question") -> str:
     shown = ", ".join(map(repr, names[:_MAX_NAMES]))
     more = ", ..." if len(names) > _MAX_NAMES else ""
     return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({shown}{more})"
+
+
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Suggest names that look like a misspelt one: ``"; did you mean X?"``, or ``""``; `prefix` goes before each."""
+    names = {each.lower(): each for each in known}
+    similar = [prefix + names[match] for match in get_close_matches(name.lower(), names, n=2)]
+    return f"; did you mean {' or '.join(similar)}?" if similar else ""
 
 
 def check_text(value: Any, name: str, allow_blank: bool = False) -> str:

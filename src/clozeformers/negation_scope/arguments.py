@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from transformers import AutoTokenizer
 
+from ..modeling.attention import attention_class
 from ..modeling.configuration_negation_scope import NegationScopeConfigMixin
 from ..training.arguments import (
     UNLIMITED,
@@ -15,6 +16,7 @@ from ..training.arguments import (
     load_head_config,
     resolve_model_arguments,
 )
+from ..training.pretrained import loading
 
 # Section 4 of the paper; a model with a trained head keeps its own values.
 NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
@@ -75,13 +77,16 @@ def resolve_arguments(
     """Complete the arguments: from the model if it has a trained head, else as in the paper.
 
     Raises:
-        ValueError: an argument contradicts the model's head, or there is neither head nor training.
+        ValueError: an argument contradicts the model's head, there is neither head nor training, or no such attention.
     """
+    if model_args.attention_variant is not None:
+        attention_class(model_args.attention_variant)
     name, revision = model_args.model_name_or_path, model_args.revision
     config = load_head_config(name, revision, NegationScopeConfigMixin, data_args.trains, "a negation scope")
     values: dict[str, Any] = NEW_HEAD | _NEW_INPUT
     if config is not None:
-        limit = AutoTokenizer.from_pretrained(name, revision=revision).model_max_length
+        with loading(name, revision):
+            limit = AutoTokenizer.from_pretrained(name, revision=revision).model_max_length
         values = {field: getattr(config, field) for field in NEW_HEAD} | {
             "input": "normal" if config.cue_token is None else "augment",
             "max_length": limit if limit < UNLIMITED else _NEW_INPUT["max_length"],

@@ -10,6 +10,7 @@ from transformers import AutoTokenizer
 
 from ..modeling.auto import AutoModelForNegationScope
 from ..training import corpora
+from ..training.pretrained import loading
 from .arguments import NEW_HEAD, NegationDataArguments, NegationModelArguments
 from .corpora.loading import load_corpus
 from .corpora.schema import NEGATION_FEATURES, sentence_id
@@ -48,14 +49,15 @@ def load_model(model_args: NegationModelArguments, data_args: NegationDataArgume
         ValueError: `max_length` leaves no room for a word, or exceeds the encoder's positions.
     """
     source = {"revision": model_args.revision}
-    tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path, **source)
-    model = AutoModelForNegationScope.from_pretrained(
-        model_args.model_name_or_path,
-        **{field: getattr(model_args, field) for field in NEW_HEAD},
-        cue_token=CUE_TOKEN if data_args.input == "augment" else None,
-        **({"attn_implementation": model_args.attn_implementation} if model_args.attn_implementation else {}),
-        **source,
-    )
+    with loading(model_args.model_name_or_path, model_args.revision):
+        tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path, **source)
+        model = AutoModelForNegationScope.from_pretrained(
+            model_args.model_name_or_path,
+            **{field: getattr(model_args, field) for field in NEW_HEAD},
+            cue_token=CUE_TOKEN if data_args.input == "augment" else None,
+            **({"attn_implementation": model_args.attn_implementation} if model_args.attn_implementation else {}),
+            **source,
+        )
     if model.config.cue_token is not None and add_cue_token(tokenizer):
         model.resize_token_embeddings(len(tokenizer))
     length, shortest = int(data_args.max_length or 0), tokenizer.num_special_tokens_to_add() + 2

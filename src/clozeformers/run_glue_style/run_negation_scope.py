@@ -14,6 +14,7 @@ import sys
 from functools import partial
 from typing import Any
 
+from clozeformers.errors import run_script
 from clozeformers.negation_scope.arguments import (
     NegationDataArguments,
     NegationModelArguments,
@@ -71,4 +72,4 @@ def main(arguments: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(run_script(main))

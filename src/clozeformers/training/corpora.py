@@ -9,6 +9,7 @@ from pathlib import Path
 from datasets import Dataset, concatenate_datasets, load_dataset
 
 from .arguments import DataArguments
+from .pretrained import loading
 from .splits import folds, hold_out
 
 HELD_OUT = "held-out fold"
@@ -74,10 +75,9 @@ def load_corpora(
     train = validation = None
     test: dict[str, Dataset] = {}
     if data_args.dataset_name is not None:
-        splits = {
-            name: from_hub(split, f"{data_args.dataset_name}, split {name}")
-            for name, split in load_dataset(data_args.dataset_name, data_args.dataset_config_name).items()
-        }
+        with loading(data_args.dataset_name, kind="dataset"):
+            loaded = load_dataset(data_args.dataset_name, data_args.dataset_config_name)
+        splits = {name: from_hub(split, f"{data_args.dataset_name}, split {name}") for name, split in loaded.items()}
         train, validation = splits.get("train"), splits.get("validation")
         test = {"test": splits["test"]} if "test" in splits else {}
     if data_args.train_file:

@@ -174,6 +174,8 @@ class Experiment:
         self.command = list(command)
         self.results: list[dict[str, Any]] = []
         set_up_logging(self.args)
+        if self.args.unsupported and self.args.process_index == 0:
+            logger.warning("Training in %s", self.args.precision)
         _check(self.args, self.data_args, corpora)
         results = self.output_dir / RESULTS_FILE
         if results.exists() and not self.args.resumes:
@@ -302,6 +304,7 @@ class Experiment:
             "model": dataclasses.asdict(self.model_args),
             "data": {name: value for name, value in dataclasses.asdict(self.data_args).items() if value is not None},
             "training": training_record(self.args),
+            "precision": self.args.precision,
             "corpora": {name: self.card.statistics(rows) for name, rows in self.corpora.by_name().items()},
             "excluded": self.corpora.excluded,
             "environment": environment(),

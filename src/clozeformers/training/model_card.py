@@ -98,6 +98,7 @@ def render_model_card(card: TaskCard, record: Record, output: str) -> str:
                 "settings": ", ".join(f"`{name}={value}`" for name, value in record["training"].items()) or "none",
                 "seeds": ", ".join(str(seed) for seed in dict.fromkeys(run["seed"] for run in record["runs"])),
                 "epochs": _epochs(run),
+                **({"precision": record["precision"]} if "precision" in record else {}),  # older records have none
                 "date": environment["date"],
                 "time": f"{record['minutes']:.1f} minutes, all runs together",
                 "hardware": environment["hardware"],
