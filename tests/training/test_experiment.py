@@ -134,6 +134,29 @@ def test_folds_test_every_row_once(name: str, tiny: Tiny, tmp_path: Path, capsys
     assert "±" in printed
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_checkpoints_of_a_finished_run_are_kept_if_asked_for(name: str, tiny: Tiny, tmp_path: Path) -> None:
+    task, folder = tiny(name), tmp_path / "run"
+    steps = ["--max_steps", "2", "--save_strategy", "steps", "--save_steps", "1", "--save_total_limit", "2"]
+    arguments = [*task.data("train", "test"), *steps, "--eval_strategy", "no", "--load_best_model_at_end", "false"]
+    resume = ["--resume_from_checkpoint", "true"]
+    task.run(folder, *arguments)
+    assert not list(folder.glob("checkpoint-*"))
+    assert task.run(folder, *arguments, *resume)["runs"] == task.run(folder, *arguments, *resume)["runs"]
+    (folder / "checkpoint-2").mkdir()  # killed while it was removed
+    (folder / "checkpoint-best").mkdir()
+    task.run(folder, *arguments, *resume)
+    assert [path.name for path in folder.glob("checkpoint-*")] == ["checkpoint-best"]
+    kept = tmp_path / "kept"
+    task.run(kept, *arguments, "--keep_checkpoints", "true")
+    task.run(kept, *arguments, *resume)
+    assert {path.name for path in kept.glob("checkpoint-*")} == {"checkpoint-1", "checkpoint-2"}
+    went_on = ["--resume_from_checkpoint", str(kept / "checkpoint-1")]
+    task.run(tmp_path / "again", *arguments, *went_on)
+    weights = [(place / "model.safetensors").read_bytes() for place in (folder, kept, tmp_path / "again")]
+    assert weights[0] == weights[1] == weights[2]
+
+
 def test_changed_data_are_noticed(tiny: Tiny, tmp_path: Path) -> None:
     task = tiny("negation_scope")
     test = tmp_path / "t.jsonl"

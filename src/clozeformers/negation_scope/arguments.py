@@ -20,7 +20,7 @@ from ..training.pretrained import loading
 
 # Section 4 of the paper; a model with a trained head keeps its own values.
 NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
-_NEW_INPUT = {"input": "augment", "max_length": 128}
+_NEW_INPUT = {"input": "augment", "max_length": 128, "kind": "negation"}
 
 
 @dataclass
@@ -53,7 +53,9 @@ class NegationDataArguments(DataArguments):
     corpus_format: Literal["cd-sco", "bioscope", "sfu", "jsonl"] | None = field(
         default=None, metadata={"help": "Format of all corpora; without it, detected for each."}
     )
-    kind: Literal["negation", "speculation"] = field(default="negation", metadata={"help": "Kind of the cues."})
+    kind: Literal["negation", "speculation"] | None = field(
+        default=None, metadata={"help": "Kind of the cues; negation with a new head."}
+    )
     input: Literal["augment", "normal"] | None = field(
         default=None, metadata={"help": "augment (of a new head): a special token precedes each cue word."}
     )
@@ -90,9 +92,12 @@ def resolve_arguments(
         values = {field: getattr(config, field) for field in NEW_HEAD} | {
             "input": "normal" if config.cue_token is None else "augment",
             "max_length": limit if limit < UNLIMITED else _NEW_INPUT["max_length"],
+            "kind": config.kind or _NEW_INPUT["kind"],
         }
     model = None if config is None else name
-    overridable = ("head_dropout", "max_length")
+    overridable = ["head_dropout", "max_length"]
+    if data_args.trains or config is None or config.kind is None:
+        overridable.append("kind")
     return (
         resolve_model_arguments(model_args, values, model, overridable),
         resolve_model_arguments(data_args, values, model, overridable),

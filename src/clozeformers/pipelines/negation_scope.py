@@ -38,7 +38,7 @@ class NegationScopePipeline(TextPipeline):
     that `cue_detector` finds.
 
     Args:
-        affixes: find affix cues (*im*possible), too; turn it off for models trained on BioScope or SFU Review.
+        affixes: find affix cues (*im*possible), too; by default, unless the model was trained without.
         cue_detector: replaces the lexicon: maps a text to mappings with `start` and `end`, as
             `pipeline("token-classification", aggregation_strategy="simple", ...)` does.
         return_words: add `"words"` to each result: all words, with their spans and probabilities to be in scope.
@@ -67,6 +67,13 @@ class NegationScopePipeline(TextPipeline):
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         preprocess = {"affixes": affixes, "cue_detector": cue_detector}
         return self._group_parameters(preprocess, {"return_words": return_words}, **kwargs)
+
+    def _resolve_parameters(self, **parameters: Any) -> dict[str, Any]:
+        config = self.model.config
+        defaults: dict[str, Any] = {"affixes": config.affixes is not False}
+        if config.kind == "speculation":
+            defaults["cue_detector"] = _refuse_to_find_cues
+        return defaults | parameters
 
     def preprocess(self, input_: Any, affixes: bool = True, cue_detector: CueDetector | None = None) -> dict[str, Any]:
         """Find the cues of one input (see `cues_of_input`) and encode the windows of their sentences."""
@@ -104,6 +111,13 @@ class NegationScopePipeline(TextPipeline):
             describe(cue, word_probabilities(len(cue.words), *own), return_words)
             for cue, own in zip(cues, zip(word_ids, pieces, strict=True), strict=True)
         ]
+
+
+def _refuse_to_find_cues(text: str) -> Any:
+    raise ValueError(
+        'this model reads cues of speculation, which the lexicon does not have; give "cues" with the text, or '
+        "a cue_detector"
+    )
 
 
 def describe(cue: CueInSentence, probabilities: Sequence[float], return_words: bool = False) -> dict[str, Any]:

@@ -33,7 +33,9 @@ class DataArguments:
     validation_fraction: float | None = field(
         default=None, metadata={"help": "Without a validation file: fraction of the training data held out for it."}
     )
-    test_file: list[str] | None = field(default=None, metadata={"help": "Files to score the trained model on."})
+    test_file: list[str] | None = field(
+        default=None, metadata={"help": "Files to score the trained model on; name=a,b makes two files one test set."}
+    )
     max_train_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
     max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
     max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
@@ -64,6 +66,9 @@ class ScriptTrainingArguments(TrainingArguments):
     )
     early_stopping_patience: int | None = field(
         default=None, metadata={"help": "Stop after this many evaluations without a better validation score."}
+    )
+    keep_checkpoints: bool = field(
+        default=False, metadata={"help": "Keep the checkpoints of finished runs, which only interrupted ones need."}
     )
     card_dir: str | None = field(
         default=None, metadata={"help": "Write results and model card here as well, named by --run_name."}

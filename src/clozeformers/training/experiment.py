@@ -10,7 +10,8 @@
     experiment.publish()                              # results.json, model card, Hub
 
 The output folder holds `results.json` and `README.md`, and a folder a run if there are several. A run's folder holds
-the model, `run-arguments.json` while it is running and `run-results.json` when it is finished.
+the model, `run-arguments.json` while it is running and `run-results.json` when it is finished. Its checkpoints, from
+which it goes on if it is interrupted, are removed when it is finished, unless `--keep_checkpoints true` is given.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import hashlib
 import json
 import logging
 import shlex
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -37,7 +39,7 @@ from transformers.trainer import TRAINER_STATE_NAME
 
 from ..files import atomic_file, atomic_folder, read_json_object, remove_unfinished, write_json, write_text
 from .arguments import ScriptTrainingArguments
-from .corpora import Corpora, file_label
+from .corpora import HELD_OUT, Corpora, file_label, holds_corpus, split_test_file
 from .model_card import TaskCard, scores_table, write_model_card
 from .recipe import recipe_name
 from .results import environment, summarize
@@ -49,7 +51,7 @@ _RUN_RESULTS, _RUN_ARGUMENTS = "run-results.json", "run-arguments.json"
 _DAMAGED = "delete it to measure again"
 # Arguments that change nothing about the model; and the token, which must not be written down.
 _NOT_RECORDED = {"output_dir", "resume_from_checkpoint", "run_name", "card_dir", "report_to", "disable_tqdm", "folds"}
-_NOT_RECORDED |= {"log_level", "log_level_replica", "hub_token"}
+_NOT_RECORDED |= {"log_level", "log_level_replica", "hub_token", "keep_checkpoints"}
 
 
 @dataclass
@@ -213,9 +215,13 @@ class Experiment:
                     **run.measured,
                     "minutes": (time.monotonic() - run.started) / 60,
                     "arguments": self._decisive_arguments,
+                    # What was scored only has trained elsewhere.
+                    "keep_checkpoints": self.args.keep_checkpoints or self.corpora.train is None,
                 }
                 if self.args.process_index == 0:
                     write_json(finished, run.folder / _RUN_RESULTS)
+            if self.args.process_index == 0 and not finished.get("keep_checkpoints", True):
+                remove_checkpoints(run.folder)
             self.results.append(finished)
 
     def _planned(self) -> Iterator[Run]:
@@ -262,9 +268,10 @@ class Experiment:
         data = dataclasses.asdict(self.data_args)
         decisive = dataclasses.asdict(self.model_args) | data
         for value in data.values():
-            for path in value if isinstance(value, list) else [value]:
-                if isinstance(path, str) and Path(path).exists():
-                    decisive[f"contents of {path}"] = _digest(Path(path))
+            for given in value if isinstance(value, list) else [value]:
+                for path in split_test_file(given)[1] if isinstance(given, str) else []:
+                    if Path(path).exists():
+                        decisive[f"contents of {path}"] = _digest(Path(path))
         # Additional seeds do not change the others.
         return decisive | {name: value for name, value in training_record(self.args).items() if name != "num_seeds"}
 
@@ -337,8 +344,15 @@ def _check(args: Any, data_args: Any, corpora: Corpora) -> None:
         raise ValueError(f"--folds {args.folds}: with --num_folds {args.num_folds} they are counted from 1 up to that")
     if args.num_folds and corpora.train is None:
         raise ValueError("--num_folds needs --train_file or --dataset_name: the folds are made of it")
-    if args.num_folds and data_args.validation_fraction is not None:
-        raise ValueError("--num_folds makes a validation part of its own; leave out --validation_fraction")
+    for option in ("validation_fraction", "validation_file"):
+        if args.num_folds and getattr(data_args, option) is not None:
+            raise ValueError(f"--num_folds makes a validation part of its own; leave out --{option}")
+    for name, rows in corpora.test.items() if args.num_folds else ():
+        if holds_corpus(rows, corpora.train):
+            raise ValueError(
+                f"--test_file {name} holds rows of the training data, which each fold but one trains on; leave it out: "
+                f"with --num_folds, every training row is scored as a part of the {HELD_OUT}"
+            )
     evaluates = args.eval_strategy != "no" or args.load_best_model_at_end
     if evaluates and corpora.train is not None and corpora.validation is None and not args.num_folds:
         raise ValueError(
@@ -393,6 +407,14 @@ def checkpoint_to_resume(args: ScriptTrainingArguments) -> str | None:
     states = Path(str(args.output_dir)).glob("checkpoint-*/trainer_state.json")
     folders = [state.parent for state in states if _is_whole(state) and state.parent.name.split("-")[1].isdecimal()]
     return str(max(folders, key=lambda folder: int(folder.name.split("-")[1]))) if folders else None
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Remove the checkpoints of a finished run."""
+    for checkpoint in folder.glob("checkpoint-*"):
+        if checkpoint.name.removeprefix("checkpoint-").isdecimal():
+            (checkpoint / TRAINER_STATE_NAME).unlink(missing_ok=True)  # first: without it, no run goes on from here
+            shutil.rmtree(checkpoint)
 
 
 def _is_whole(state: Path) -> bool:
