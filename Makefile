@@ -2,13 +2,15 @@ PYTHON ?= python3
 VENV := .venv
 VENV_MIN := .venv-min
 PYTEST_OPTIONS := -n 2 --dist worksteal
+KILLS := 50
 
 # One thread per worker: two processes that use every core slow each other down.
-test test-min corpora: export OMP_NUM_THREADS := 1
+test test-min corpora kill: export OMP_NUM_THREADS := 1
+kill: export CLOZEFORMERS_KILLS := $(KILLS)
 corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min corpora check bench results build wordnet clean
+.PHONY: help demo test test-min corpora kill check bench results build wordnet clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -30,6 +32,9 @@ corpora: $(VENV)/ready ## run the tests that read real corpora: make corpora COR
 	@test -d "$(CORPORA)" || { echo "make corpora CORPORA=folder: '$(CORPORA)' is not a folder" >&2; exit 2; }
 	@$(MAKE) --no-print-directory wordnet || echo "WordNet could not be installed; its tests are skipped" >&2
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -m corpora
+
+kill: $(VENV)/ready ## kill each training and each command that writes at 50 random moments: make kill KILLS=number
+	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) --durations=0 --durations-min=1 tests/training/test_killed.py
 
 check: $(VENV)/ready ## lint, check the format, check the types
 	$(VENV)/bin/ruff check

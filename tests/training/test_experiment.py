@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,51 +44,6 @@ def test_two_processes_reach_the_losses_of_one(name: str, tiny: Tiny, tmp_path: 
     scores = [json.loads((folder / "results.json").read_text())["scores"]["test"] for folder in (one, two)]
     for measure, score in scores[0].items():
         assert scores[1][measure]["mean"] == pytest.approx(score["mean"], abs=2), measure
-
-
-DETAILS = {
-    "negation_scope": ["--head_dropout", "0.2", "--num_train_epochs", "6"],
-    "question_answering": [
-        *("--num_train_epochs", "8", "--replay_batches", "3", "--ema_decay", "0.9", "--optimizer", "adam"),
-        *("--log_warmup_steps", "20", "--lr_scheduler_type", "constant"),
-    ],
-    "abstract_cloze": ["--num_train_epochs", "5", "--head_learning_rate", "3e-3", "--co_attention_dropout", "0.1"],
-}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_killed_and_resumed_ends_with_the_same_weights(name: str, tiny: Tiny, tmp_path: Path) -> None:
-    task, whole, killed = tiny(name), tmp_path / "whole", tmp_path / "killed"
-    steps = ["--per_device_train_batch_size", "8", "--save_strategy", "steps", "--save_steps", "5"]
-    evaluation = ["--eval_strategy", "steps", "--eval_steps", "5", "--load_best_model_at_end", "true"]
-    several = ["--num_seeds", "2", "--metric_for_best_model", "loss"] if name == "abstract_cloze" else []
-    evaluated = [*task.data("dev"), *evaluation] if several else ["--eval_strategy", "no"]
-    evaluated += [] if several else ["--load_best_model_at_end", "false"]
-    arguments = [*task.data("train", "test"), *DETAILS[name], *steps, *evaluated, *several, "--seed", "3"]
-    task.start(*task.command(whole, *arguments))
-    command = task.command(killed, *arguments, "--resume_from_checkpoint", "true")
-    last = "seed-4" if several else ""
-    process = subprocess.Popen(command, env=task.environ(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 180
-    while not (killed / last / "checkpoint-10" / "trainer_state.json").exists():
-        assert process.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert not (killed / last / "model.safetensors").exists()
-    # What a process leaves behind that was killed while writing a checkpoint.
-    (killed / last / "checkpoint-9999").mkdir()
-    (killed / last / "checkpoint-9999" / "model.safetensors").write_bytes(b"unfinished")
-    (killed / last / "checkpoint-9998").mkdir()
-    (killed / last / "checkpoint-9998" / "trainer_state.json").write_text('{"best_global_step": 3, "ep')
-    task.start(*command)
-    for run in ("seed-3", "seed-4") if several else ("",):
-        weights = [(folder / run / "model.safetensors").read_bytes() for folder in (whole, killed)]
-        assert weights[0] == weights[1]
-    records = [json.loads((folder / "results.json").read_text()) for folder in (whole, killed)]
-    assert records[0]["scores"] == records[1]["scores"]
-    assert records[0].get("ensemble") == records[1].get("ensemble")
 
 
 @pytest.mark.parametrize("name", NAMES)
