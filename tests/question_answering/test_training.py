@@ -146,7 +146,7 @@ def test_the_likelier_form_of_a_question_is_kept() -> None:
 
 def test_averages_are_not_dropped_silently(task: TinyTask, tmp_path: Path) -> None:
     arguments = [*NEW, *task.data("train"), "--save_steps", "2"]
-    task.run(tmp_path / "one", *arguments, "--max_steps", "2", "--ema_decay", "0.9")
+    task.run(tmp_path / "one", *arguments, "--max_steps", "2", "--ema_decay", "0.9", "--keep_checkpoints", "true")
     (tmp_path / "one" / "run-results.json").unlink()
     with pytest.raises(ValueError, match="holds an interrupted run with other ema_decay, max_steps; give another"):
         task.run(tmp_path / "one", *arguments, "--max_steps", "4", "--resume_from_checkpoint", "true")

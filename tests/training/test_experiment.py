@@ -109,6 +109,25 @@ def test_checkpoints_of_a_finished_run_are_kept_if_asked_for(name: str, tiny: Ti
     assert weights[0] == weights[1] == weights[2]
 
 
+@pytest.mark.parametrize("stops_early", [False, True])
+def test_a_run_that_is_killed_after_its_last_step_is_not_trained_on(
+    stops_early: bool, tiny: Tiny, tmp_path: Path
+) -> None:
+    task = tiny("negation_scope")
+    steps = ["--save_strategy", "steps", "--save_steps", "1", "--keep_checkpoints", "true", "--max_steps", "3"]
+    if stops_early:  # no score is better than the first
+        steps += ["--eval_strategy", "steps", "--eval_steps", "1", "--early_stopping_patience", "1"]
+        steps += ["--learning_rate", "0", "--head_learning_rate", "0"]
+    arguments = [*task.data("train", "dev", "test"), *steps]
+    task.run(tmp_path, *arguments)
+    weights, state = ((tmp_path / name).read_bytes() for name in ("model.safetensors", "trainer_state.json"))
+    for name in ("results.json", "run-results.json", "model.safetensors"):
+        (tmp_path / name).unlink()
+    record = task.run(tmp_path, *arguments, "--resume_from_checkpoint", "true")
+    assert record["runs"][0]["steps"] == json.loads(state)["global_step"] == (2 if stops_early else 3)
+    assert (tmp_path / "model.safetensors").read_bytes() == weights
+
+
 def test_changed_data_are_noticed(tiny: Tiny, tmp_path: Path) -> None:
     task = tiny("negation_scope")
     test = tmp_path / "t.jsonl"

@@ -61,6 +61,15 @@ class LengthGroupedTrainer(Trainer):
             for (in_encoder, is_decayed), parameters in groups.items()
         ]
 
+    def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
+        # Trainer takes another step, or epoch, where it resumes from the checkpoint of the last.
+        control = self.state.stateful_callbacks.get("TrainerControl", {}).get("args", {})
+        stopped_early = self.args.resumes and control.get("should_training_stop", False)
+        if stopped_early or self.state.global_step >= self.state.max_steps:
+            self.control.should_training_stop = True
+        else:
+            super()._run_epoch(*args, **kwargs)
+
     def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
         measures = [name.removeprefix("eval_") for name in metrics]
         best = str(self.args.metric_for_best_model or "loss").removeprefix("eval_")
