@@ -2,14 +2,16 @@ PYTHON ?= python3
 VENV := .venv
 VENV_MIN := .venv-min
 PYTEST_OPTIONS := -n 2 --dist worksteal
+KILLS := 50
 
 # One thread per worker: two processes that use every core slow each other down.
-test test-min corpora fuzz: export OMP_NUM_THREADS := 1
+test test-min corpora fuzz kill: export OMP_NUM_THREADS := 1
+kill: export CLOZEFORMERS_KILLS := $(KILLS)
 corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 fuzz: export CLOZEFORMERS_FUZZ := 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min corpora fuzz check bench results build wordnet clean
+.PHONY: help demo test test-min corpora fuzz kill check bench results build wordnet clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -34,6 +36,9 @@ corpora: $(VENV)/ready ## run the tests that read real corpora: make corpora COR
 
 fuzz: $(VENV)/ready ## try 100,000 hostile inputs on pipelines, readers of files and configs, in about ten minutes
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -rP tests/test_fuzz.py
+
+kill: $(VENV)/ready ## kill each training and each command that writes at 50 random moments: make kill KILLS=number
+	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) --durations=0 --durations-min=1 tests/training/test_killed.py
 
 check: $(VENV)/ready ## lint, check the format, check the types
 	$(VENV)/bin/ruff check

@@ -25,6 +25,7 @@ from straightforward_qa import CHARACTERS, StraightforwardBiDAF, Straightforward
 from torch import Tensor
 
 from clozeformers import BiDAFConfig, BiDAFForQuestionAnswering, QANetConfig, QANetForQuestionAnswering
+from clozeformers.files import write_json
 from clozeformers.question_answering.collator import QuestionAnsweringCollator
 from clozeformers.training.results import environment
 from clozeformers.training.sampling import EpochLengthGroupedSampler
@@ -206,7 +207,7 @@ def main() -> None:
     rows.sort(key=lambda row: list(OURS).index(row["model"]))
     print(table(rows))
     if options.output:
-        options.output.write_text(json.dumps({"rows": rows, "environment": environment()}, indent=2) + "\n")
+        write_json({"rows": rows, "environment": environment()}, options.output)
 
 
 if __name__ == "__main__":

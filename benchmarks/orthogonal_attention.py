@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.nn.functional import conv1d
 
 from clozeformers import XLNetForNegationScopeOA, XLNetNegationScopeOAConfig
+from clozeformers.files import write_json
 from clozeformers.modeling.orthogonal_attention import (
     Alpha,
     Beta,
@@ -206,7 +207,7 @@ def main() -> None:
     rows = [measure(name, baseline, options.batch_sizes, options.repeats, options.device) for name in PAPER]
     print(table(rows))
     if options.output:
-        options.output.write_text(json.dumps({"rows": rows, "environment": environment()}, indent=2) + "\n")
+        write_json({"rows": rows, "environment": environment()}, options.output)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 from clozeformers.cli import main as clozeformers
+from clozeformers.files import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = (ROOT / "RESULTS.md", ROOT / "benchmarks" / "README.md")
@@ -50,4 +51,4 @@ def update(text: str) -> str:
 
 if __name__ == "__main__":
     for document in DOCUMENTS:
-        document.write_text(update(document.read_text(encoding="utf-8")), encoding="utf-8")
+        write_text(update(document.read_text(encoding="utf-8")), document)

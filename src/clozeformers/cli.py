@@ -12,6 +12,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from .errors import report_error
+
 _COLOURS = {"cue": ("\x1b[1;31m", "\x1b[0m"), "scope": ("\x1b[4;32m", "\x1b[0m")}
 _BRACKETS = {"cue": ("[", "]"), "scope": ("{", "}")}
 
@@ -28,9 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(line)
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ImportError, OSError, TypeError, ValueError) as error:
-        print(f"clozeformers {options.name}: error: {error}", file=sys.stderr)
-        return 2
+    except Exception as error:
+        return report_error(error, f"clozeformers {options.name}")
     return 0
 
 
@@ -202,19 +203,20 @@ def _load_pipeline(model: str, task: str | None = None) -> Any:
     import transformers
 
     from .tasks import TASKS
+    from .training.pretrained import loading
 
-    if (Path(model).is_absolute() or model.startswith(".")) and not Path(model).is_dir():
-        raise FileNotFoundError(f"there is no folder {model}; give a saved model's folder, or owner/name on the Hub")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     # Unless trust_remote_code is False, transformers asks on the standard input, where the texts may come from.
     if task is None:
-        config = transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
+        with loading(model):
+            config = transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
         own = {cls.config_class: row.pipeline_name for row in TASKS for cls in row.models}
         if type(config) not in own:
             raise ValueError(f"{model} is no model of clozeformers but of type {config.model_type!r}")
         task = own[type(config)]
-    return transformers.pipeline(task, model=model, trust_remote_code=False)
+    with loading(model):
+        return transformers.pipeline(task, model=model, trust_remote_code=False)
 
 
 # ------------------------------------------------------------------------------------------------------------- drawing

@@ -16,6 +16,7 @@ import torch
 from transformers import BertConfig, BertModel, BertTokenizer, pipeline, set_seed
 
 from .cli import show_scopes, terminal_has_colour
+from .files import atomic_folder
 from .negation_scope.corpora.jsonl import write_negation_jsonl
 from .negation_scope.corpora.schema import NegationRow
 from .negation_scope.demo_corpus import DEMO_SENTENCES, generate_demo_corpus
@@ -45,7 +46,8 @@ def main(arguments: list[str] | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_negation_jsonl(training, folder / "train.jsonl")
     write_negation_jsonl(held_out, folder / "held-out.jsonl")
-    save_untrained_encoder(folder / "encoder", training)
+    with atomic_folder(folder / "encoder") as encoder:
+        save_untrained_encoder(encoder, training)
     run_negation_scope(
         [
             *("--model_name_or_path", f"{folder}/encoder", "--output_dir", f"{folder}/model"),

@@ -1,4 +1,4 @@
-"""Reading and writing of JSON, tables and text, with errors that say what a file is, and where it is wrong."""
+"""Files: reading, with errors that say what a file is and where it is wrong, and atomic writing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import gzip
 import io
 import json
 import math
+import os
+import shutil
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+from uuid import uuid4
 
 from .text import truncate_repr
 
+_UNFINISHED = ".unfinished"
 _HEAD = 4096
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
@@ -208,11 +212,69 @@ def write_text(text: str, path: str | Path) -> None:
 
     Half a surrogate pair, which JSON can spell and UTF-8 cannot, is written as ``?``.
     """
-    path = Path(path)
+    with atomic_file(path) as unfinished:
+        unfinished.write_bytes(text.encode("utf-8", "replace"))
+
+
+@contextmanager
+def atomic_file(path: str | Path) -> Iterator[Path]:
+    """Yield the path of a temporary file, which replaces `path` when the block ends without an error.
+
+    A killed process, and one without space on the disk, leave the old file. Folders are created.
+    """
+    path = Path(os.path.realpath(path))  # a link stays one
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_bytes(text.encode("utf-8", "replace"))
-    unfinished.replace(path)
+    unfinished = _unfinished(path.parent)
+    try:
+        yield unfinished
+        _synchronize(unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(folder: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder, whose files are moved into `folder` when the block ends without an error.
+
+    A new folder appears with all of its files. In one that exists, whole files replace those of the same names; of a
+    model, `config.json`, without which it does not load, comes last.
+    """
+    folder = Path(os.path.realpath(folder))
+    place = folder if folder.is_dir() else folder.parent
+    place.mkdir(parents=True, exist_ok=True)
+    unfinished = _unfinished(place)
+    unfinished.mkdir()
+    try:
+        yield unfinished
+        files = sorted(path for path in unfinished.rglob("*") if path.is_file())
+        for file in files:
+            _synchronize(file)
+        if not folder.is_dir():
+            unfinished.rename(folder)
+            return
+        for file in sorted(files, key=lambda file: file.name == "config.json"):
+            target = folder / file.relative_to(unfinished)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            file.replace(target)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes have left in a folder: files and folders that were never finished."""
+    for path in folder.glob(f".*{_UNFINISHED}"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _unfinished(folder: Path) -> Path:
+    return folder / f".{uuid4().hex}{_UNFINISHED}"
+
+
+def _synchronize(path: Path) -> None:
+    """Wait until a file is on the disk; else a new name could outlive a power failure, and its contents not."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def require_file(path: str | Path, hint: str = "") -> Path:

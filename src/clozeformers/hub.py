@@ -17,7 +17,7 @@ from transformers import Pipeline, PreTrainedModel
 from transformers.tokenization_utils_base import TOKENIZER_CONFIG_FILE
 from transformers.utils import CONFIG_NAME
 
-from .files import read_json, write_json
+from .files import atomic_folder, read_json, write_json
 from .hub_export import PACKAGE, flat_name, write_sources
 from .modeling.attention import ATTENTIONS
 from .tasks import Task, task_of_model
@@ -45,7 +45,16 @@ def save_with_code(
         NotADirectoryError: the folder is a file.
     """
     model, tokenizer, task = _unpack(model_or_pipeline, tokenizer)
-    folder = _save(model, tokenizer, Path(folder))
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; name a folder to save the model in")
+    with atomic_folder(folder) as unfinished:
+        sources = _save_with_code(model, tokenizer, task, unfinished)
+    return [folder / source.name for source in sources]
+
+
+def _save_with_code(model: PreTrainedModel, tokenizer: Any, task: Task, folder: Path) -> list[Path]:
+    _save(model, tokenizer, folder)
     modules = [cls.__module__ for cls in (type(model.config), type(model), task.pipeline)]
     if _is_own(type(tokenizer)):
         modules.append(type(tokenizer).__module__)
@@ -125,17 +134,14 @@ def _unpack(model_or_pipeline: Any, tokenizer: Any) -> tuple[PreTrainedModel, An
     return model, tokenizer, task
 
 
-def _save(model: PreTrainedModel, tokenizer: Any, folder: Path) -> Path:
+def _save(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
     """Save weights, config, tokenizer and the model card from the folder that the model was loaded from."""
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file; name a folder to save the model in")
     model.save_pretrained(folder)
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
     card = Path(model.name_or_path or folder) / "README.md"
     if card.is_file() and card.resolve().parent != folder.resolve():
         shutil.copy(card, folder)
-    return folder
 
 
 def _is_own(cls: type) -> bool:

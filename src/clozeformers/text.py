@@ -23,9 +23,11 @@ def join_names(names: Sequence[str], noun: str = "question") -> str:
     return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({shown}{more})"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`" (did you mean top_k?)"`, with the most similar of the known names; empty if none is similar."""
-    return "".join(f" (did you mean {nearest}?)" for nearest in get_close_matches(name, known, n=1))
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Suggest names that look like a misspelt one: ``"; did you mean X?"``, or ``""``; `prefix` goes before each."""
+    names = {each.lower(): each for each in known}
+    similar = [prefix + names[match] for match in get_close_matches(name.lower(), names, n=2)]
+    return f"; did you mean {' or '.join(similar)}?" if similar else ""
 
 
 def check_text(value: Any, name: str, allow_blank: bool = False) -> str:

@@ -166,7 +166,7 @@ def test_parameters_of_the_pipeline_and_of_a_call(name: str, tiny_model_folder: 
     assert "error" in pipe(5)
     with pytest.raises(TypeError, match="got int 5"):
         pipe(5, on_error="raise")
-    with pytest.raises(TypeError, match=r"Pipeline has no parameter aggregation; its parameters are .*, batch_size"):
+    with pytest.raises(TypeError, match=r"Pipeline has no parameter aggregation; it has .*, batch_size"):
         build(name, tiny_model_folder, aggregation=1)
 
 

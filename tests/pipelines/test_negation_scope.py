@@ -128,6 +128,18 @@ def test_cues_are_found_and_affixes_can_be_left_out():
     assert parts_of({"tokens": ["is", "n't", "it", "?", "No"]})
 
 
+def test_the_convention_is_that_of_the_model_or_of_the_caller(negation, monkeypatch):
+    text = "He hardly left."
+    assert [found["cue"]["text"] for found in negation(text)] == ["hardly"]
+    assert negation(text, convention="cd-sco") == []
+    monkeypatch.setattr(negation.model.config, "conventions", ["cd-sco"])
+    assert negation(text) == []
+    monkeypatch.setattr(negation.model.config, "conventions", ["bioscope", "cd-sco"])
+    assert len(negation(text)) == 1
+    with pytest.raises(ValueError, match="convention is 'sco'; it must be 'cd-sco', 'bioscope', 'sfu' or None"):
+        negation(text, convention="sco")
+
+
 def test_a_cue_detector_takes_the_place_of_the_lexicon(negation):
     def detector(text):
         place = text.find("hardly")

@@ -6,9 +6,11 @@ from typing import Any
 
 from datasets import Dataset
 from torch import nn
+from transformers import AutoTokenizer
 
 from ..modeling.auto import AutoModelForAbstractCloze
 from ..training import corpora
+from ..training.pretrained import loading
 from .arguments import NEW_HEAD, ClozeDataArguments, ClozeModelArguments
 from .encoding import check_separators, pair_layout
 from .features import encode_dataset
@@ -65,6 +67,12 @@ def encode_corpora(
     return features, summaries
 
 
+def load_tokenizer(model_args: ClozeModelArguments) -> Any:
+    """Load the tokenizer; raise a ValueError if it cannot be loaded."""
+    with loading(model_args.model_name_or_path, model_args.revision):
+        return AutoTokenizer.from_pretrained(model_args.model_name_or_path, revision=model_args.revision)
+
+
 def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, tokenizer: Any) -> Any:
     """Load the model, with a new head if it has none, and freeze its lower layers; the arguments must be complete.
 
@@ -72,14 +80,15 @@ def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, t
         ValueError: inputs would be longer than the encoder's positions, the tokenizer does not put the separators that
             the head expects, or the layers cannot be frozen.
     """
-    model = AutoModelForAbstractCloze.from_pretrained(
-        model_args.model_name_or_path,
-        revision=model_args.revision,
-        **{field: getattr(model_args, field) for field in NEW_HEAD},
-        use_definitions=data_args.use_definitions,
-        use_article=data_args.use_article,
-        max_option_length=data_args.max_length,
-    )
+    with loading(model_args.model_name_or_path, model_args.revision):
+        model = AutoModelForAbstractCloze.from_pretrained(
+            model_args.model_name_or_path,
+            revision=model_args.revision,
+            **{field: getattr(model_args, field) for field in NEW_HEAD},
+            use_definitions=data_args.use_definitions,
+            use_article=data_args.use_article,
+            max_option_length=data_args.max_length,
+        )
     longest = model.config.max_pieces
     if longest is not None and model.config.max_option_length > longest:
         raise ValueError(f"--max_length is {data_args.max_length}; this encoder reads at most {longest} word pieces")

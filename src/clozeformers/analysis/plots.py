@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from ..files import atomic_file
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -109,10 +110,8 @@ def _save(figure: Figure, path: str | Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)
-    path = Path(path)
-    unfinished = path.with_name(path.name + ".unfinished")
-    figure.savefig(unfinished, format="png", dpi=_DOTS_PER_INCH)
-    unfinished.replace(path)
+    with atomic_file(path) as unfinished:
+        figure.savefig(unfinished, format="png", dpi=_DOTS_PER_INCH)
 
 
 def _escape(text: str) -> str:

@@ -10,6 +10,8 @@ one query-aware vector for each context position, and keeps three laws:
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -78,7 +80,10 @@ def register_attention(name: str, attention: type[QueryContextAttention]) -> Non
 def attention_class(name: str) -> type[QueryContextAttention]:
     """Look up a mechanism; raise a ValueError if the name is unknown."""
     if name not in ATTENTIONS:
-        raise ValueError(f"unknown attention {name!r}; known are {', '.join(sorted(ATTENTIONS))}")
+        names = {known.lower(): known for known in sorted(ATTENTIONS)}
+        similar = [names[match] for match in get_close_matches(str(name).lower(), names, n=2)]
+        suggested = f"did you mean {' or '.join(similar)}? " if similar else ""
+        raise ValueError(f"unknown attention {name!r}; {suggested}known are {', '.join(names.values())}")
     return ATTENTIONS[name]
 
 

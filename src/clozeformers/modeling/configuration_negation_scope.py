@@ -35,6 +35,10 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         max_cue_length: largest number of word pieces in a cue, for which compiled and exported models reserve room.
         cue_token: token inserted before each cue word ("augment"), for data preparation and the pipeline; None for
             unchanged input ("normal").
+        kind: of the cues that the model was trained on, `"negation"` or `"speculation"`; None if it is not known. The
+            pipeline finds cues of negation.
+        conventions: of the corpora that the model was trained on: `"cd-sco"`, `"bioscope"`, `"sfu"`.
+        affixes: whether affixes (*im*possible) are cues, which the pipeline then looks for; None if it is not known.
     """
 
     attention_variant: str | None = "OA-CA"
@@ -43,6 +47,9 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     head_dropout: float | int = 0.3
     max_cue_length: int = 16
     cue_token: str | None = None
+    kind: str | None = None
+    conventions: list[str] | None = None
+    affixes: bool | None = None
 
     auto_model: ClassVar[str] = "AutoModelForNegationScope"
     pipeline_task: ClassVar[str] = "negation-scope"
@@ -71,6 +78,8 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         self.check_between(0, MAX_LAYERS, "num_attention_blocks")
         self.check_dropout("head_dropout")
         self.check_between(1, MAX_SIZE, "max_cue_length")
+        if self.kind not in (None, "negation", "speculation"):
+            raise ValueError(f"kind is {self.kind!r}; it must be 'negation', 'speculation' or None")
         if self.num_labels != len(SCOPE_LABELS):  # type: ignore[attr-defined]
             raise ValueError(f"num_labels is {self.num_labels}; it must be 2, in scope and out of scope")  # type: ignore[attr-defined]
         if not self.is_baseline:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from transformers import AutoTokenizer
 
+from ..modeling.attention import attention_class
 from ..modeling.configuration_negation_scope import NegationScopeConfigMixin
 from ..training.arguments import (
     UNLIMITED,
@@ -15,10 +16,11 @@ from ..training.arguments import (
     load_head_config,
     resolve_model_arguments,
 )
+from ..training.pretrained import loading
 
 # Section 4 of the paper; a model with a trained head keeps its own values.
 NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
-_NEW_INPUT = {"input": "augment", "max_length": 128}
+_NEW_INPUT = {"input": "augment", "max_length": 128, "kind": "negation"}
 
 
 @dataclass
@@ -51,7 +53,9 @@ class NegationDataArguments(DataArguments):
     corpus_format: Literal["cd-sco", "bioscope", "sfu", "jsonl"] | None = field(
         default=None, metadata={"help": "Format of all corpora; without it, detected for each."}
     )
-    kind: Literal["negation", "speculation"] = field(default="negation", metadata={"help": "Kind of the cues."})
+    kind: Literal["negation", "speculation"] | None = field(
+        default=None, metadata={"help": "Kind of the cues; negation with a new head."}
+    )
     input: Literal["augment", "normal"] | None = field(
         default=None, metadata={"help": "augment (of a new head): a special token precedes each cue word."}
     )
@@ -75,19 +79,25 @@ def resolve_arguments(
     """Complete the arguments: from the model if it has a trained head, else as in the paper.
 
     Raises:
-        ValueError: an argument contradicts the model's head, or there is neither head nor training.
+        ValueError: an argument contradicts the model's head, there is neither head nor training, or no such attention.
     """
+    if model_args.attention_variant is not None:
+        attention_class(model_args.attention_variant)
     name, revision = model_args.model_name_or_path, model_args.revision
     config = load_head_config(name, revision, NegationScopeConfigMixin, data_args.trains, "a negation scope")
     values: dict[str, Any] = NEW_HEAD | _NEW_INPUT
     if config is not None:
-        limit = AutoTokenizer.from_pretrained(name, revision=revision).model_max_length
+        with loading(name, revision):
+            limit = AutoTokenizer.from_pretrained(name, revision=revision).model_max_length
         values = {field: getattr(config, field) for field in NEW_HEAD} | {
             "input": "normal" if config.cue_token is None else "augment",
             "max_length": limit if limit < UNLIMITED else _NEW_INPUT["max_length"],
+            "kind": config.kind or _NEW_INPUT["kind"],
         }
     model = None if config is None else name
-    overridable = ("head_dropout", "max_length")
+    overridable = ["head_dropout", "max_length"]
+    if data_args.trains or config is None or config.kind is None:
+        overridable.append("kind")
     return (
         resolve_model_arguments(model_args, values, model, overridable),
         resolve_model_arguments(data_args, values, model, overridable),

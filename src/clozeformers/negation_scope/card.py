@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from datasets import Dataset
 
 from ..files import data_name
+from ..training.corpora import split_test_file
 from ..training.model_card import Record, TaskCard, display_name
 from .corpora.loading import detect_format
 from .corpora.schema import sentence_id
@@ -72,8 +74,11 @@ def _format(record: Record, paths: list[str]) -> str:
 
 def _dataset(record: Record, test_set: str) -> tuple[str, str]:
     """A test set is a file, or a held-out part of the training corpus."""
-    files = [Path(path) for path in record["data"].get("test_file") or []]
-    own = [str(file) for file in files if test_set in (data_name(file), f"{file.parent.name}/{data_name(file)}")]
+    own = []
+    for name, paths in map(split_test_file, record["data"].get("test_file") or []):
+        file = Path(paths[0])
+        if test_set in (name, data_name(file), f"{file.parent.name}/{data_name(file)}"):
+            own += paths
     kind = _format(record, own or record["data"].get("train_file") or [])
     return kind or "negation-corpus", _NAMES.get(kind, test_set)
 
@@ -109,3 +114,12 @@ for found in negation("I do not know the answer."):
     licence=_licence,
     notes=_notes,
 )
+
+
+def card_of(kind: str | None) -> TaskCard:
+    """The card of models for a kind of cues; the lexicon of the pipeline finds no speculation."""
+    if kind != "speculation":
+        return CARD
+    usage = CARD.usage.replace('"I do not know the answer."', '{"text": "I may know the answer.", "cues": ["may"]}')
+    summary = "A cue reads its sentence: given a cue such as *may*, the model marks the words that it makes uncertain."
+    return replace(CARD, usage=usage, summary=summary)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
+from ..text import truncate_repr
 from ..words import Word
 
 Span = tuple[int, int]
@@ -167,6 +169,13 @@ _PREFIX = re.compile(r"(non|dis|un|in|im|il|ir|a)(-?)([a-z-]+)", re.IGNORECASE)
 _WORD = re.compile(r"\w")
 
 
+def check_convention(convention: Any) -> None:
+    """Raise a ValueError unless this is the name of a corpus whose cues are known, or None."""
+    if convention is not None and convention not in list(NO_CUES_IN):
+        known = ", ".join(map(repr, NO_CUES_IN))
+        raise ValueError(f"convention is {truncate_repr(convention)}; it must be {known} or None")
+
+
 def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | None = None) -> list[tuple[Span, ...]]:
     """Find the negation cues of a text, in linear time.
 
@@ -183,8 +192,7 @@ def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | 
     Raises:
         ValueError: an unknown convention.
     """
-    if convention is not None and convention not in NO_CUES_IN:
-        raise ValueError(f"convention is {convention!r}; it must be {', '.join(map(repr, NO_CUES_IN))} or None")
+    check_convention(convention)
     with_cues = PHRASES_WITH_CUES_IN.get(convention or "", set())
     lowered = [word.text.lower() for word in words]
     ignored = NO_CUES_IN.get(convention or "", frozenset())

@@ -38,7 +38,11 @@ class CueInSentence:
 
 
 def cues_of_input(
-    given: Any, max_context: int, affixes: bool = True, cue_detector: CueDetector | None = None
+    given: Any,
+    max_context: int,
+    affixes: bool = True,
+    convention: str | None = None,
+    cue_detector: CueDetector | None = None,
 ) -> list[CueInSentence]:
     """Find the cues of one input of the pipeline.
 
@@ -49,6 +53,7 @@ def cues_of_input(
             come with the `cue` of a corpus row, 0 or 1 per token.
         max_context: maximum number of words on either side of a cue.
         affixes: find affix cues, if no cues are given.
+        convention: of the cues to find, see `find_cues`.
         cue_detector: finds the cues in place of the lexicon: maps a text to mappings with `start` and `end`.
 
     Returns:
@@ -79,7 +84,7 @@ def cues_of_input(
     elif cue_detector is not None:
         found = _detect_cues(cue_detector, text) if text.strip() else []
     else:
-        found = find_cues(words, affixes=affixes)
+        found = find_cues(words, affixes=affixes, convention=convention)
     ends = [len(words)] if is_tokens else sentence_ends(text, words)
     return [CueInSentence(text, _words_around(words, ends, parts, max_context), parts) for parts in found]
 

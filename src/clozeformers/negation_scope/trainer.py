@@ -18,6 +18,7 @@ from ..training.trainer import LengthGroupedTrainer
 from .collator import NegationCollator
 from .corpora.cd_sco import read_cd_sco, write_cd_sco
 from .corpora.jsonl import write_negation_jsonl
+from .corpora.loading import detect_format
 from .windows import word_probabilities
 
 
@@ -83,21 +84,23 @@ def scopes(features: Dataset, predictions: Any) -> dict[int, list[int]]:
     return {row: [int(value > 0.5) for value in word_probabilities(*parts)] for row, parts in windows.items()}
 
 
-def write_predictions(rows: Dataset, scopes: Sequence[Sequence[int]], gold: Path | None, path: Path) -> None:
-    """Write predicted scopes as JSON lines and, for a whole CD-SCO file, in its columns with the *SEM 2012 scores.
+def write_predictions(rows: Dataset, scopes: Sequence[Sequence[int]], gold: Sequence[Path], path: Path) -> None:
+    """Write predicted scopes as JSON lines and, for whole CD-SCO files, in their columns with the *SEM 2012 scores.
 
     Args:
         rows: of the corpus.
         scopes: 0 or 1 a word, for each row.
-        gold: the file that the rows were read from, if it was one.
-        path: of the JSON lines, ``predictions_<test set>.jsonl``.
+        gold: the files that the rows were read from, if they were.
+        path: of the JSON lines, ``predictions_<test set>.jsonl``. Columns of several files are numbered.
     """
     write_negation_jsonl(({**row, "scope": scope} for row, scope in zip(rows, scopes, strict=True)), path)
     by_id = dict(zip(rows["id"], scopes, strict=True))
-    if gold is None or rows[0]["corpus"] != "cd-sco":
+    if not gold or any(detect_format(file) != "cd-sco" for file in gold):
         return
-    if by_id.keys() == {row["id"] for row in read_cd_sco(gold) if any(row["cue"])}:
-        columns = path.with_suffix(".txt")
-        write_cd_sco(gold, by_id, columns)
-        scores = SemStarScope().compute(predictions=[str(columns)], references=[str(gold)])
+    if by_id.keys() == {row["id"] for file in gold for row in read_cd_sco(file) if any(row["cue"])}:
+        numbers = [f"-{number}" if len(gold) > 1 else "" for number in range(1, len(gold) + 1)]
+        columns = [path.with_name(f"{path.stem}{number}.txt") for number in numbers]
+        for file, written in zip(gold, columns, strict=True):
+            write_cd_sco(file, by_id, written)
+        scores = SemStarScope().compute(predictions=list(map(str, columns)), references=list(map(str, gold)))
         write_json(scores, path.with_name(path.name.replace("predictions", "sem_star", 1)).with_suffix(".json"))

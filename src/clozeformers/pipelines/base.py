@@ -69,8 +69,8 @@ class TextPipeline(Pipeline):
         if unknown:
             inputs = [name for name in self.input_names if name not in unknown]
             known = [*inputs, *preprocess, *postprocess, "on_error", "progress_bar", "batch_size", "num_workers"]
-            wrong = ", ".join(f"{name}{did_you_mean(name, known)}" for name in unknown)
-            raise TypeError(f"{type(self).__name__} has no parameter {wrong}; its parameters are {', '.join(known)}")
+            wrong, hints = ", ".join(unknown), "".join(did_you_mean(name, known) for name in unknown)
+            raise TypeError(f"{type(self).__name__} has no parameter {wrong}; it has {', '.join(known)}{hints}")
         if on_error not in (None, "raise", "skip"):
             raise ValueError(f'on_error is {truncate_repr(on_error)}; it must be "raise" or "skip"')
         run = {"on_error": on_error, "progress_bar": progress_bar}

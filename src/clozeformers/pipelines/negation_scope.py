@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..negation_scope.collator import NegationCollator
-from ..negation_scope.cues import Span
+from ..negation_scope.cues import Span, check_convention
 from ..negation_scope.inputs import CueDetector, CueInSentence, cues_of_input
 from ..negation_scope.windows import encode_cues, word_probabilities
 from .base import TextPipeline, check_flags
@@ -38,7 +38,9 @@ class NegationScopePipeline(TextPipeline):
     that `cue_detector` finds.
 
     Args:
-        affixes: find affix cues (*im*possible), too; turn it off for models trained on BioScope or SFU Review.
+        affixes: find affix cues (*im*possible), too; by default, unless the model was trained without.
+        convention: `"cd-sco"`, `"bioscope"` or `"sfu"`, for the cues that this corpus annotates; by default that of the
+            model if it was trained on one corpus, otherwise None, for all cues of the lexicon.
         cue_detector: replaces the lexicon: maps a text to mappings with `start` and `end`, as
             `pipeline("token-classification", aggregation_strategy="simple", ...)` does.
         return_words: add `"words"` to each result: all words, with their spans and probabilities to be in scope.
@@ -63,17 +65,34 @@ class NegationScopePipeline(TextPipeline):
     def _sanitize_parameters(
         self,
         affixes: bool | None = None,
+        convention: str | None = None,
         cue_detector: CueDetector | None = None,
         return_words: bool | None = None,
         **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         check_flags(affixes=affixes, return_words=return_words)
-        preprocess = {"affixes": affixes, "cue_detector": cue_detector}
+        check_convention(convention)
+        preprocess = {"affixes": affixes, "convention": convention, "cue_detector": cue_detector}
         return self._group_parameters(preprocess, {"return_words": return_words}, **kwargs)
 
-    def preprocess(self, input_: Any, affixes: bool = True, cue_detector: CueDetector | None = None) -> dict[str, Any]:
+    def _resolve_parameters(self, **parameters: Any) -> dict[str, Any]:
+        config = self.model.config
+        defaults: dict[str, Any] = {"affixes": config.affixes is not False}
+        if len(config.conventions or ()) == 1:
+            [defaults["convention"]] = config.conventions
+        if config.kind == "speculation":
+            defaults["cue_detector"] = _refuse_to_find_cues
+        return defaults | parameters
+
+    def preprocess(
+        self,
+        input_: Any,
+        affixes: bool = True,
+        convention: str | None = None,
+        cue_detector: CueDetector | None = None,
+    ) -> dict[str, Any]:
         """Find the cues of one input (see `cues_of_input`) and encode the windows of their sentences."""
-        cues = cues_of_input(input_, self.max_length, affixes, cue_detector)
+        cues = cues_of_input(input_, self.max_length, affixes, convention, cue_detector)
         windows = encode_cues(
             self.tokenizer,
             [[word.text for word in cue.words] for cue in cues],
@@ -107,6 +126,13 @@ class NegationScopePipeline(TextPipeline):
             describe(cue, word_probabilities(len(cue.words), *own), return_words)
             for cue, own in zip(cues, zip(word_ids, pieces, strict=True), strict=True)
         ]
+
+
+def _refuse_to_find_cues(text: str) -> Any:
+    raise ValueError(
+        'this model reads cues of speculation, which the lexicon does not have; give "cues" with the text, or '
+        "a cue_detector"
+    )
 
 
 def describe(cue: CueInSentence, probabilities: Sequence[float], return_words: bool = False) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from transformers import AutoConfig
 
-from ..training.arguments import DataArguments, ScriptTrainingArguments, check_model_folder, resolve_model_arguments
+from ..training.arguments import DataArguments, ScriptTrainingArguments, resolve_model_arguments
+from ..training.pretrained import loading
 
 # Lengths as in Yu et al. (2018), section 4.1.1; a trained model has its own values in its config.
 _DEFAULTS = {"max_question_length": 50, "max_answer_length": 30, "doc_stride": 128, "simplify_questions": False}
@@ -87,14 +88,14 @@ def resolve_arguments(model_args: QAModelArguments, data_args: QADataArguments) 
     """Complete how questions are read: as the model's config says, else as in the paper.
 
     Raises:
-        ValueError: the arguments name no model, two, or a folder that does not exist, or a length is below 1.
+        OSError, ValueError: the arguments name no model, two, or one that cannot be loaded, or a length is below 1.
     """
     if (model_args.model_name_or_path is None) == (model_args.model_type is None):
         raise ValueError("give either --model_name_or_path of an existing model, or --model_type for a new one")
     values = dict(_DEFAULTS)
     if model_args.model_name_or_path is not None:
-        check_model_folder(model_args.model_name_or_path)
-        config = AutoConfig.from_pretrained(model_args.model_name_or_path, revision=model_args.revision)
+        with loading(model_args.model_name_or_path, model_args.revision):
+            config = AutoConfig.from_pretrained(model_args.model_name_or_path, revision=model_args.revision)
         values = {name: getattr(config, name, None) or value for name, value in values.items()}
     resolved = resolve_model_arguments(data_args, values, None, ())
     if (resolved.max_answer_length or 0) < 1:

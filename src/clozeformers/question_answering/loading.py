@@ -16,8 +16,10 @@ from transformers import CONFIG_MAPPING, AutoModelForQuestionAnswering, AutoToke
 
 from ..modeling.configuration_word_reader import WordReaderConfig
 from ..modeling.tokenization_word_char import WordCharTokenizer
+from ..text import did_you_mean
 from ..training import corpora
 from ..training.arguments import UNLIMITED
+from ..training.pretrained import loading
 from .arguments import QADataArguments, QAModelArguments
 from .encoding import simplify_questions
 from .squad import check_squad_columns, load_squad
@@ -97,8 +99,9 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
     else:
         _refuse_options_of_new_models(model_args)
         name = str(model_args.model_name_or_path)
-        tokenizer = AutoTokenizer.from_pretrained(name, revision=model_args.revision)
-        model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
+        with loading(name, model_args.revision):
+            tokenizer = AutoTokenizer.from_pretrained(name, revision=model_args.revision)
+            model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
         if model_args.word_vectors is not None:
             _add_words(model, tokenizer, model_args.word_vectors, loaded)
         limit = tokenizer.model_max_length
@@ -169,5 +172,6 @@ def _config_fields(text: str, config_class: Any) -> dict[str, Any]:
     known = {name for base in classes for name in vars(base).get("__annotations__", {})} - _DECIDED_BY_DATA
     unknown = sorted(set(fields) - known)
     if unknown:
-        raise ValueError(f"--model_config has {', '.join(unknown)}; the fields are {', '.join(sorted(known))}")
+        suggested = did_you_mean(unknown[0], known) or "; the fields are " + ", ".join(sorted(known))
+        raise ValueError(f"--model_config has {', '.join(unknown)}{suggested}")
     return fields

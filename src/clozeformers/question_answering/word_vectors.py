@@ -15,6 +15,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 from ..files import CorpusError, open_data, require_file
 from ..modeling.tokenization_word_char import WordCharTokenizer
 from ..text import truncate_repr
+from ..training.pretrained import loading
 from .fasttext_binary import MAGIC, read_fasttext_binary
 
 ENCODER_PREFIX = "encoder:"
@@ -101,8 +102,9 @@ def _read(source: str | Path, words: Sequence[str]) -> tuple[list[str], NDArray[
 
 def _read_encoder(name: str, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
     """Average the input embeddings of the pieces of each word; a word whose pieces are all special tokens has none."""
-    tokenizer = AutoTokenizer.from_pretrained(name)
-    weight = AutoModel.from_pretrained(name, dtype=torch.float32).get_input_embeddings().weight.detach()
+    with loading(name):
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        weight = AutoModel.from_pretrained(name, dtype=torch.float32).get_input_embeddings().weight.detach()
     special = set(tokenizer.all_special_ids)
     # After a space, as in running text, because byte-level tokenizers have distinct pieces for that.
     encoded = tokenizer([f" {word}" for word in words], add_special_tokens=False)["input_ids"]

@@ -14,8 +14,6 @@ import sys
 from functools import lru_cache, partial
 from typing import Any
 
-from transformers import AutoTokenizer
-
 from clozeformers.abstract_cloze.arguments import (
     ClozeDataArguments,
     ClozeModelArguments,
@@ -23,8 +21,9 @@ from clozeformers.abstract_cloze.arguments import (
     resolve_arguments,
 )
 from clozeformers.abstract_cloze.card import CARD
-from clozeformers.abstract_cloze.loading import articles, encode_corpora, load_corpora, load_model
+from clozeformers.abstract_cloze.loading import articles, encode_corpora, load_corpora, load_model, load_tokenizer
 from clozeformers.abstract_cloze.trainer import AbstractClozeTrainer, best_options, vote_of_runs
+from clozeformers.errors import run_script
 from clozeformers.training.experiment import Experiment
 from clozeformers.training.recipe import parse_recipe
 from clozeformers.training.sampling import sort_by_length
@@ -44,7 +43,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
         command=arguments,
         groups=articles(corpora.train),
     )
-    tokenizer = AutoTokenizer.from_pretrained(model_args.model_name_or_path, revision=model_args.revision)
+    tokenizer = load_tokenizer(model_args)
     encode = lru_cache(maxsize=1)(partial(encode_corpora, tokenizer=tokenizer, data_args=data_args))
     for run in experiment.runs():
         model = load_model(model_args, data_args, tokenizer)
@@ -66,4 +65,4 @@ def main(arguments: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(run_script(main))

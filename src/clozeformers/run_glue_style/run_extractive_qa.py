@@ -14,6 +14,7 @@ import sys
 from functools import partial
 from typing import Any
 
+from clozeformers.errors import run_script
 from clozeformers.question_answering.answers import answer_texts
 from clozeformers.question_answering.arguments import (
     QADataArguments,
@@ -70,4 +71,4 @@ def main(arguments: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(run_script(main))

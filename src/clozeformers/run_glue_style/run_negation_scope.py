@@ -14,13 +14,14 @@ import sys
 from functools import partial
 from typing import Any
 
+from clozeformers.errors import run_script
 from clozeformers.negation_scope.arguments import (
     NegationDataArguments,
     NegationModelArguments,
     NegationTrainingArguments,
     resolve_arguments,
 )
-from clozeformers.negation_scope.card import CARD
+from clozeformers.negation_scope.card import card_of
 from clozeformers.negation_scope.encoding import encode_dataset
 from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids
 from clozeformers.negation_scope.trainer import NegationScopeTrainer, write_predictions
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     model_args, data_args = resolve_arguments(model_args, data_args)
     corpora = load_corpora(data_args, args.seed)
     experiment = Experiment(
-        CARD,
+        card_of(data_args.kind),
         "run_negation_scope.py",
         arguments=(model_args, data_args, args),
         corpora=corpora,
@@ -44,7 +45,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
         groups=sentence_ids(corpora.train),
     )
     for run in experiment.runs():
-        model, tokenizer = load_model(model_args, data_args)
+        model, tokenizer = load_model(model_args, data_args, corpora.train)
         encode = partial(
             encode_dataset,
             tokenizer=tokenizer,
@@ -65,10 +66,10 @@ def main(arguments: list[str]) -> dict[str, Any]:
             scopes, metrics = trainer.predict_scopes(sort_by_length(encode(rows, overlapping=True)))
             run.record(trainer, name, metrics)
             if trainer.is_world_process_zero():
-                predictions = [scopes[number] for number in range(len(rows))]
-                write_predictions(rows, predictions, corpora.files.get(name), run.path("predictions", name, ".jsonl"))
+                predictions, gold = [scopes[number] for number in range(len(rows))], corpora.files.get(name, [])
+                write_predictions(rows, predictions, gold, run.path("predictions", name, ".jsonl"))
     return experiment.publish()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(run_script(main))

@@ -5,10 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
+import torch
 from transformers import AutoConfig, TrainingArguments
+from transformers.utils import (
+    is_torch_bf16_gpu_available,
+    is_torch_tf32_available,
+    is_torch_xla_available,
+)
+
+from .pretrained import loading
 
 Arguments = TypeVar("Arguments")
 
@@ -26,7 +33,9 @@ class DataArguments:
     validation_fraction: float | None = field(
         default=None, metadata={"help": "Without a validation file: fraction of the training data held out for it."}
     )
-    test_file: list[str] | None = field(default=None, metadata={"help": "Files to score the trained model on."})
+    test_file: list[str] | None = field(
+        default=None, metadata={"help": "Files to score the trained model on; name=a,b makes two files one test set."}
+    )
     max_train_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
     max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
     max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
@@ -58,8 +67,14 @@ class ScriptTrainingArguments(TrainingArguments):
     early_stopping_patience: int | None = field(
         default=None, metadata={"help": "Stop after this many evaluations without a better validation score."}
     )
+    keep_checkpoints: bool = field(
+        default=False, metadata={"help": "Keep the checkpoints of finished runs, which only interrupted ones need."}
+    )
     card_dir: str | None = field(
         default=None, metadata={"help": "Write results and model card here as well, named by --run_name."}
+    )
+    resume_from_checkpoint: str | None = field(
+        default=None, metadata={"help": "true: continue an interrupted command; or the folder of a checkpoint."}
     )
     remove_unused_columns: bool = field(default=False, metadata={"help": "Keep false: scores read the other columns."})
     train_sampling_strategy: Literal["group_by_length", "random", "sequential"] = field(
@@ -71,10 +86,32 @@ class ScriptTrainingArguments(TrainingArguments):
         if self.early_stopping_patience is not None:
             self.metric_for_best_model = self.metric_for_best_model or self.best_measure  # type: ignore[has-type]
             self.load_best_model_at_end = True
+        self.unsupported = self._leave_out_unsupported_precision()
         super().__post_init__()
         if self.remove_unused_columns:
             raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
         self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"
+
+    def _leave_out_unsupported_precision(self) -> list[str]:
+        """Turn off the kinds of precision that this machine does not support, and return their names."""
+        has_bf16 = self.use_cpu or is_torch_bf16_gpu_available() or is_torch_xla_available()
+        supported = {
+            "bf16": has_bf16,
+            "bf16_full_eval": has_bf16,
+            "fp16": not self.use_cpu and torch.accelerator.is_available(),
+            "tf32": is_torch_tf32_available(),
+        }
+        unsupported = [name for name, is_supported in supported.items() if getattr(self, name) and not is_supported]
+        for name in unsupported:
+            setattr(self, name, type(self).__dataclass_fields__[name].default)
+        return unsupported
+
+    @property
+    def precision(self) -> str:
+        """What the model is trained in, for people: `"bf16"`, or `"float32; this machine does not support bf16"`."""
+        used = next((name for name in ("bf16", "fp16") if getattr(self, name)), "float32")
+        asked = f"; this machine does not support {', '.join(self.unsupported)}" if self.unsupported else ""
+        return used + asked
 
     @property
     def resumes(self) -> bool:
@@ -88,12 +125,6 @@ class ScriptTrainingArguments(TrainingArguments):
         return None if given is None or str(given).lower() in ("true", "false") else str(given)
 
 
-def check_model_folder(name: str) -> None:
-    """Raise a ValueError if a model's name can only be a folder's, and there is no such folder."""
-    if (Path(name).is_absolute() or name.startswith(".")) and not Path(name).is_dir():
-        raise ValueError(f"--model_name_or_path: there is no folder {name}; give a saved model's, or a name on the Hub")
-
-
 def load_head_config(name: str, revision: str, config_class: type, trains: bool, kind: str) -> Any | None:
     """Load the config of a model with a trained head; None for an encoder without one.
 
@@ -105,10 +136,10 @@ def load_head_config(name: str, revision: str, config_class: type, trains: bool,
         kind: of the model with a head, for the error.
 
     Raises:
-        ValueError: there is no such folder, or neither head nor training.
+        OSError, ValueError: it cannot be loaded, or there is neither head nor training.
     """
-    check_model_folder(name)
-    config = AutoConfig.from_pretrained(name, revision=revision)
+    with loading(name, revision):
+        config = AutoConfig.from_pretrained(name, revision=revision)
     if isinstance(config, config_class):
         return config
     if not trains:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,10 +13,12 @@ from datasets import Dataset, concatenate_datasets, load_dataset
 
 from ..files import data_name
 from .arguments import DataArguments
+from .pretrained import loading
 from .splits import folds, hold_out
 
 HELD_OUT = "held-out fold"
 _RESERVED_NAMES = (HELD_OUT, "train", "validation")
+_SAME_CORPUS = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +29,14 @@ class Corpora:
         train: None if nothing is trained.
         validation: None if there is none.
         test: test sets by name.
-        files: the file of each test set that was read from one.
+        files: the files of each test set that was read from some.
         excluded: number of training rows that the task has left out.
     """
 
     train: Dataset | None
     validation: Dataset | None
     test: dict[str, Dataset]
-    files: dict[str, Path] = field(default_factory=dict)
+    files: dict[str, list[Path]] = field(default_factory=dict)
     excluded: int = 0
 
     def by_name(self) -> dict[str, Dataset]:
@@ -75,19 +80,20 @@ def load_corpora(
     train = validation = None
     test: dict[str, Dataset] = {}
     if data_args.dataset_name is not None:
-        splits = {
-            name: from_hub(split, f"{data_args.dataset_name}, split {name}")
-            for name, split in load_dataset(data_args.dataset_name, data_args.dataset_config_name).items()
-        }
+        with loading(data_args.dataset_name, kind="dataset"):
+            loaded = load_dataset(data_args.dataset_name, data_args.dataset_config_name)
+        splits = {name: from_hub(split, f"{data_args.dataset_name}, split {name}") for name, split in loaded.items()}
         train, validation = splits.get("train"), splits.get("validation")
         test = {"test": splits["test"]} if "test" in splits else {}
     if data_args.train_file:
-        parts = [read(path) for path in data_args.train_file]
-        train = parts[0] if len(parts) == 1 else concatenate_datasets(parts)
+        train = _concatenate([read(path) for path in data_args.train_file])
     if data_args.validation_file is not None:
         validation = read(data_args.validation_file)
     files = name_test_files(data_args.test_file or [], taken=list(test))
-    test |= {name: read(str(path)) for name, path in files.items()}
+    for name, paths in files.items():
+        test[name] = _concatenate([read(str(path)) for path in paths])
+        if len(paths) > 1 and len(set(test[name]["id"])) < len(test[name]):
+            raise ValueError(f"--test_file {name}: its files have rows with the same id; score them one by one")
     excluded = 0
     if train is not None:
         complete = len(train)
@@ -103,6 +109,10 @@ def load_corpora(
     return Corpora(train, validation, test, files, excluded)
 
 
+def _concatenate(parts: Sequence[Dataset]) -> Dataset:
+    return parts[0] if len(parts) == 1 else concatenate_datasets(parts)
+
+
 def _check(data_args: DataArguments) -> None:
     if not (data_args.trains or data_args.test_file):
         raise ValueError("nothing to do: give --train_file, --test_file or --dataset_name")
@@ -112,23 +122,55 @@ def _check(data_args: DataArguments) -> None:
         raise ValueError("--validation_fraction replaces a validation file; leave one out")
     if data_args.validation_fraction is not None and not data_args.trains:
         raise ValueError("--validation_fraction is a part of the training data; give --train_file as well")
-    for option, paths in (("--train_file", data_args.train_file), ("--test_file", data_args.test_file)):
-        places = [Path(path).resolve() for path in paths or []]
-        twice = next((path for path, place in zip(paths or [], places, strict=True) if places.count(place) > 1), None)
+    test_files = [path for given in data_args.test_file or [] for path in split_test_file(given)[1]]
+    for option, paths in (("--train_file", data_args.train_file or []), ("--test_file", test_files)):
+        places = [Path(path).resolve() for path in paths]
+        twice = next((path for path, place in zip(paths, places, strict=True) if places.count(place) > 1), None)
         if twice is not None:
             raise ValueError(f"{option} names {twice} twice; name each file once")
 
 
-def name_test_files(paths: Sequence[str], taken: Sequence[str]) -> dict[str, Path]:
-    """Name each test set by its file or folder, with as many of the folders above as make the name unique."""
-    named: dict[str, Path] = {}
-    for path in paths:
-        place = Path(path)
+def split_test_file(given: str) -> tuple[str, list[str]]:
+    """Name and files of a value of `--test_file`: ``name=file,file``, or a file or folder, without a name."""
+    name, is_named, paths = given.partition("=")
+    return (name, paths.split(",")) if is_named and not Path(given).exists() else ("", [given])
+
+
+def name_test_files(given: Sequence[str], taken: Sequence[str]) -> dict[str, list[Path]]:
+    """Name each test set: as given, or by its file or folder and as many of the folders above as make the name unique.
+
+    Raises:
+        ValueError: a given name is taken.
+    """
+    named: dict[str, list[Path]] = {}
+    for name, paths in map(split_test_file, given):
+        place = Path(paths[0])
         parts = [*place.parent.parts, data_name(place) if place.is_file() else place.name]
-        names = ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
-        labels = {file_label(name) for name in (*named, *taken, *_RESERVED_NAMES)}
-        named[next((name for name in names if file_label(name) not in labels), f"{path} {len(named)}")] = place
+        names = [name] if name else ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
+        labels = {file_label(other) for other in (*named, *taken, *_RESERVED_NAMES)}
+        free = next((each for each in names if file_label(each) not in labels), f"{place} {len(named)}")
+        if name and free != name:
+            raise ValueError(f"--test_file {name}=...: there is another part of the data with this name; give another")
+        named[free] = [Path(path) for path in paths]
     return named
+
+
+def holds_corpus(rows: Dataset, corpus: Dataset) -> bool:
+    """Whether rows are a corpus, hold it, or are a part of it, whatever their ids and the file.
+
+    Two corpora may share some short sentences, so it takes nearly all rows of one.
+    """
+    columns = [name for name in rows.column_names if name in corpus.column_names and name not in ("id", "corpus")]
+    ours, theirs = (_digests(each.select_columns(columns)) for each in (rows, corpus))
+    shared = ours.keys() & theirs.keys()
+    parts = (sum(own[digest] for digest in shared) / own.total() for own in (ours, theirs))
+    return max(parts) >= _SAME_CORPUS
+
+
+def _digests(rows: Dataset) -> Counter[bytes]:
+    """Digests of the rows' contents, with their counts."""
+    contents = (json.dumps(row, sort_keys=True, default=str).encode() for row in rows)
+    return Counter(hashlib.sha256(content).digest() for content in contents)
 
 
 def file_label(name: str) -> str:

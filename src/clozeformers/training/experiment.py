@@ -10,7 +10,8 @@
     experiment.publish()                              # results.json, model card, Hub
 
 The output folder holds `results.json` and `README.md`, and a folder a run if there are several. A run's folder holds
-the model, `run-arguments.json` while it is running and `run-results.json` when it is finished.
+the model, `run-arguments.json` while it is running and `run-results.json` when it is finished. Its checkpoints, from
+which it goes on if it is interrupted, are removed when it is finished, unless `--keep_checkpoints true` is given.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ import hashlib
 import json
 import logging
 import shlex
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,10 +35,11 @@ import datasets
 import transformers
 from huggingface_hub import create_repo, upload_folder
 from transformers import TrainingArguments, set_seed
+from transformers.trainer import TRAINER_STATE_NAME
 
-from ..files import read_json_object, write_json
+from ..files import atomic_file, atomic_folder, read_json_object, remove_unfinished, write_json, write_text
 from .arguments import ScriptTrainingArguments
-from .corpora import Corpora, file_label
+from .corpora import HELD_OUT, Corpora, file_label, holds_corpus, split_test_file
 from .model_card import TaskCard, scores_table, write_model_card
 from .recipe import recipe_name
 from .results import environment, summarize
@@ -47,7 +51,7 @@ _RUN_RESULTS, _RUN_ARGUMENTS = "run-results.json", "run-arguments.json"
 _DAMAGED = "delete it to measure again"
 # Arguments that change nothing about the model; and the token, which must not be written down.
 _NOT_RECORDED = {"output_dir", "resume_from_checkpoint", "run_name", "card_dir", "report_to", "disable_tqdm", "folds"}
-_NOT_RECORDED |= {"log_level", "log_level_replica", "hub_token"}
+_NOT_RECORDED |= {"log_level", "log_level_replica", "hub_token", "keep_checkpoints"}
 
 
 @dataclass
@@ -72,6 +76,7 @@ class Run:
     features: dict[str, str] = field(default_factory=dict)
     measured: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
+    _metrics: dict[str, float] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -87,12 +92,16 @@ class Run:
         evaluated: dict[str, float] = {}
         if trainer.train_dataset is not None:
             metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args)).metrics
-            trainer.save_model()
-            trainer.save_metrics("train", metrics)
-            trainer.save_state()
+            # Every process takes part, and the main one writes.
+            with atomic_folder(self.folder) if trainer.args.should_save else nullcontext(self.folder) as folder:
+                trainer.save_model(str(folder))
+            self._save_metrics(trainer, "train", metrics)
+            if trainer.is_world_process_zero():
+                with atomic_file(self.folder / TRAINER_STATE_NAME) as path:
+                    trainer.state.save_to_json(str(path))
         if trainer.eval_dataset is not None:
             evaluated = trainer.evaluate()
-            trainer.save_metrics("eval", evaluated)
+            self._save_metrics(trainer, "eval", evaluated)
         state, args, model = trainer.state, trainer.args, trainer.model
         self.measured |= {
             "epochs": state.epoch,
@@ -113,7 +122,7 @@ class Run:
             metrics: as `Trainer.predict` returns them, with the prefix ``test_``. All are saved; the task's measures
                 are recorded.
         """
-        trainer.save_metrics(f"predict_{file_label(test_set)}", dict(metrics))
+        self._save_metrics(trainer, f"predict_{file_label(test_set)}", metrics)
         scores = {name: metrics[f"test_{name}"] for name in self.measures if f"test_{name}" in metrics}
         if scores:
             self.scores[test_set] = scores
@@ -122,6 +131,13 @@ class Run:
         """Write predictions of a test set as ``<name>_<test set>.json``, on the main process."""
         if trainer.is_world_process_zero():
             write_json(value, self.path(name, test_set))
+
+    def _save_metrics(self, trainer: Any, split: str, metrics: Mapping[str, float]) -> None:
+        """As `Trainer.save_metrics`, which would leave half a file when it is killed."""
+        self._metrics |= metrics
+        if trainer.is_world_process_zero():
+            write_json(dict(metrics), self.folder / f"{split}_results.json")
+            write_json(self._metrics, self.folder / "all_results.json")
 
     def path(self, name: str, test_set: str, suffix: str = ".json") -> Path:
         """File of the run for a test set."""
@@ -160,6 +176,8 @@ class Experiment:
         self.command = list(command)
         self.results: list[dict[str, Any]] = []
         set_up_logging(self.args)
+        if self.args.unsupported and self.args.process_index == 0:
+            logger.warning("Training in %s", self.args.precision)
         _check(self.args, self.data_args, corpora)
         results = self.output_dir / RESULTS_FILE
         if results.exists() and not self.args.resumes:
@@ -185,6 +203,7 @@ class Experiment:
             finished = self._finished(run)
             if finished is None:
                 if self.args.process_index == 0:
+                    remove_unfinished(run.folder)
                     write_json({"arguments": self._decisive_arguments}, run.folder / _RUN_ARGUMENTS)
                 set_seed(run.args.seed)
                 yield run
@@ -196,9 +215,13 @@ class Experiment:
                     **run.measured,
                     "minutes": (time.monotonic() - run.started) / 60,
                     "arguments": self._decisive_arguments,
+                    # What was scored only has trained elsewhere.
+                    "keep_checkpoints": self.args.keep_checkpoints or self.corpora.train is None,
                 }
                 if self.args.process_index == 0:
                     write_json(finished, run.folder / _RUN_RESULTS)
+            if self.args.process_index == 0 and not finished.get("keep_checkpoints", True):
+                remove_checkpoints(run.folder)
             self.results.append(finished)
 
     def _planned(self) -> Iterator[Run]:
@@ -245,9 +268,10 @@ class Experiment:
         data = dataclasses.asdict(self.data_args)
         decisive = dataclasses.asdict(self.model_args) | data
         for value in data.values():
-            for path in value if isinstance(value, list) else [value]:
-                if isinstance(path, str) and Path(path).exists():
-                    decisive[f"contents of {path}"] = _digest(Path(path))
+            for given in value if isinstance(value, list) else [value]:
+                for path in split_test_file(given)[1] if isinstance(given, str) else []:
+                    if Path(path).exists():
+                        decisive[f"contents of {path}"] = _digest(Path(path))
         # Additional seeds do not change the others.
         return decisive | {name: value for name, value in training_record(self.args).items() if name != "num_seeds"}
 
@@ -268,7 +292,7 @@ class Experiment:
             card = write_model_card(self.card, record, self.output_dir / "README.md", model)
             if self.args.card_dir is not None:
                 write_json(record, Path(self.args.card_dir) / f"{record['name']}.json")
-                (Path(self.args.card_dir) / f"{record['name']}.md").write_bytes(card.read_bytes())
+                write_text(card.read_text(encoding="utf-8"), Path(self.args.card_dir) / f"{record['name']}.md")
             if self.args.push_to_hub:
                 push_run(self.output_dir, self.args)
             print(scores_table(self.card, record))
@@ -287,6 +311,7 @@ class Experiment:
             "model": dataclasses.asdict(self.model_args),
             "data": {name: value for name, value in dataclasses.asdict(self.data_args).items() if value is not None},
             "training": training_record(self.args),
+            "precision": self.args.precision,
             "corpora": {name: self.card.statistics(rows) for name, rows in self.corpora.by_name().items()},
             "excluded": self.corpora.excluded,
             "environment": environment(),
@@ -319,8 +344,15 @@ def _check(args: Any, data_args: Any, corpora: Corpora) -> None:
         raise ValueError(f"--folds {args.folds}: with --num_folds {args.num_folds} they are counted from 1 up to that")
     if args.num_folds and corpora.train is None:
         raise ValueError("--num_folds needs --train_file or --dataset_name: the folds are made of it")
-    if args.num_folds and data_args.validation_fraction is not None:
-        raise ValueError("--num_folds makes a validation part of its own; leave out --validation_fraction")
+    for option in ("validation_fraction", "validation_file"):
+        if args.num_folds and getattr(data_args, option) is not None:
+            raise ValueError(f"--num_folds makes a validation part of its own; leave out --{option}")
+    for name, rows in corpora.test.items() if args.num_folds else ():
+        if holds_corpus(rows, corpora.train):
+            raise ValueError(
+                f"--test_file {name} holds rows of the training data, which each fold but one trains on; leave it out: "
+                f"with --num_folds, every training row is scored as a part of the {HELD_OUT}"
+            )
     evaluates = args.eval_strategy != "no" or args.load_best_model_at_end
     if evaluates and corpora.train is not None and corpora.validation is None and not args.num_folds:
         raise ValueError(
@@ -375,6 +407,14 @@ def checkpoint_to_resume(args: ScriptTrainingArguments) -> str | None:
     states = Path(str(args.output_dir)).glob("checkpoint-*/trainer_state.json")
     folders = [state.parent for state in states if _is_whole(state) and state.parent.name.split("-")[1].isdecimal()]
     return str(max(folders, key=lambda folder: int(folder.name.split("-")[1]))) if folders else None
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Remove the checkpoints of a finished run."""
+    for checkpoint in folder.glob("checkpoint-*"):
+        if checkpoint.name.removeprefix("checkpoint-").isdecimal():
+            (checkpoint / TRAINER_STATE_NAME).unlink(missing_ok=True)  # first: without it, no run goes on from here
+            shutil.rmtree(checkpoint)
 
 
 def _is_whole(state: Path) -> bool:

@@ -14,6 +14,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from ..analysis.tables import markdown_table
 from ..files import data_name, write_text
+from .corpora import split_test_file
 
 Record = Mapping[str, Any]
 
@@ -98,6 +99,7 @@ def render_model_card(card: TaskCard, record: Record, output: str) -> str:
                 "settings": ", ".join(f"`{name}={value}`" for name, value in record["training"].items()) or "none",
                 "seeds": ", ".join(str(seed) for seed in dict.fromkeys(run["seed"] for run in record["runs"])),
                 "epochs": _epochs(run),
+                **({"precision": record["precision"]} if "precision" in record else {}),  # older records have none
                 "date": environment["date"],
                 "time": f"{record['minutes']:.1f} minutes, all runs together",
                 "hardware": environment["hardware"],
@@ -262,7 +264,8 @@ def _averaged(record: Record) -> str:
 def _selection_note(card: TaskCard, record: Record) -> str:
     """A warning if something was chosen by the score on a file that is scored."""
     chosen, validation = card.chosen(record), record["data"].get("validation_file")
-    if chosen is None or validation is None or validation not in (record["data"].get("test_file") or []):
+    scored = [path for given in record["data"].get("test_file") or [] for path in split_test_file(given)[1]]
+    if chosen is None or validation is None or validation not in scored:
         return ""
     measure = card.measures[next(iter(card.measures))]
     return (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
-from transformers import HfArgumentParser
+
+from ..text import did_you_mean
+from .parser import ScriptParser
 
 RECIPES = Path(__file__).parents[1] / "configs"
 
@@ -27,29 +28,41 @@ def parse_recipe(task: str, argument_classes: Sequence[type], arguments: Sequenc
 
     Raises:
         FileNotFoundError: no such recipe; names similar ones.
-        ValueError: the recipe is not a mapping, has a field that no class has, or extends itself.
+        ValueError: the recipe is not a mapping, has a field that no class has, or extends itself; or an option is
+            unknown, misspelt, missing, or contradicts another.
     """
-    parser = HfArgumentParser(argument_classes)
+    recipes = _recipes(task)
+    recipe_fields = {field for path in recipes.values() for field in load_recipe(path)}
+    parser = ScriptParser(argument_classes, recipes, recipe_fields)
     arguments = list(arguments)
     if arguments and not arguments[0].startswith("-"):
         path = find_recipe(task, arguments[0])
         recipe = load_recipe(path)
-        unknown = sorted(recipe.keys() - {action.dest for action in parser._actions})
-        if unknown:
-            raise ValueError(f"{path}: unknown fields {', '.join(unknown)}; `--help` lists the known ones")
+        for field in recipe:
+            if field not in parser.options:
+                suggested = did_you_mean(field, parser.options)
+                raise ValueError(f"{path}: there is no field {field!r}{suggested} (--help lists the options)")
         arguments = _as_arguments(recipe) + arguments[1:]
-    return tuple(parser.parse_args_into_dataclasses(args=arguments))
+    try:
+        return tuple(parser.parse_args_into_dataclasses(args=arguments))
+    except (ImportError, ValueError) as error:  # of TrainingArguments, which checks more than types
+        raise ValueError(str(error)) from error
 
 
 def find_recipe(task: str, name: str) -> Path:
     """The file of a recipe: `name` itself, or the recipe of that name in the package."""
     if Path(name).is_file():
         return Path(name)
-    known = {path.stem: path for path in sorted((RECIPES / task).glob("*.yaml"))}
+    known = _recipes(task)
     if name in known:
         return known[name]
-    similar = get_close_matches(Path(name).stem, known) or list(known)
-    raise FileNotFoundError(f"there is no recipe {name!r}; give a file, or a name such as {', '.join(similar)}")
+    suggested = did_you_mean(Path(name).stem, known) or f"; give a file, or one of {', '.join(known)}"
+    raise FileNotFoundError(f"there is no recipe {name!r}{suggested}")
+
+
+def _recipes(task: str) -> dict[str, Path]:
+    """The recipes that the package has for a task, by name."""
+    return {path.stem: path for path in sorted((RECIPES / task).glob("*.yaml"))}
 
 
 def load_recipe(path: Path) -> dict[str, Any]:

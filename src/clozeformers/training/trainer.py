@@ -10,6 +10,7 @@ from torch.utils.data import Sampler, SequentialSampler
 from transformers import EarlyStoppingCallback, Trainer
 
 from ..files import finite_or_none
+from ..text import did_you_mean
 from .arguments import ScriptTrainingArguments
 from .sampling import EpochLengthGroupedSampler
 
@@ -24,7 +25,10 @@ class LengthGroupedTrainer(Trainer):
     args: ScriptTrainingArguments
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        try:
+            super().__init__(*args, **kwargs)
+        except (ImportError, RuntimeError, ValueError) as error:  # of arguments that only Trainer checks
+            raise ValueError(str(error)) from error
         if self.args.early_stopping_patience is not None:
             self.add_callback(EarlyStoppingCallback(self.args.early_stopping_patience))
 
@@ -57,6 +61,23 @@ class LengthGroupedTrainer(Trainer):
             }
             for (in_encoder, is_decayed), parameters in groups.items()
         ]
+
+    def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
+        # Trainer takes another step, or epoch, where it resumes from the checkpoint of the last.
+        control = self.state.stateful_callbacks.get("TrainerControl", {}).get("args", {})
+        stopped_early = self.args.resumes and control.get("should_training_stop", False)
+        if stopped_early or self.state.global_step >= self.state.max_steps:
+            self.control.should_training_stop = True
+        else:
+            super()._run_epoch(*args, **kwargs)
+
+    def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
+        measures = [name.removeprefix("eval_") for name in metrics]
+        best = str(self.args.metric_for_best_model or "loss").removeprefix("eval_")
+        if best not in measures:
+            suggested = did_you_mean(best, measures) or f"; the measures are {', '.join(measures)}"
+            raise ValueError(f"--metric_for_best_model is {best!r}, which is not measured{suggested}")
+        return super()._determine_best_metric(metrics, trial)
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler[int] | None:
         rows = self.train_dataset if train_dataset is None else train_dataset
