@@ -53,6 +53,7 @@ def test_help_shows_what_the_task_and_its_recipes_use(
             assert re.search(rf"^  --{field} ", text, re.MULTILINE), field
     assert "--output_dir" in text
     assert "--ddp_backend" not in text
+    assert help_of(name, "-h", capsys) == text
     everything = help_of(name, "--help-all", capsys)
     assert set(re.findall(r"^  (--\w+)", text, re.MULTILINE)) < set(re.findall(r"^  (--\w+)", everything, re.MULTILINE))
     assert "--ddp_backend" in everything

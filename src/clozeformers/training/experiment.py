@@ -199,6 +199,8 @@ class Experiment:
         Raises:
             ValueError: the folder of a run holds a finished run, or an interrupted one with other arguments.
         """
+        if self.args.process_index == 0:
+            remove_unfinished(self.output_dir)
         for run in self._planned():
             finished = self._finished(run)
             if finished is None:

@@ -44,8 +44,8 @@ class ScriptParser(HfArgumentParser):
         super().__init__(argument_classes, prog=Path(sys.argv[0]).name, add_help=False, allow_abbrev=False)
         self.recipes = recipes
         self.shown = {*recipe_fields, *_ALWAYS_SHOWN} | self._own_fields()
-        for option, description in (("--help", "Show this help."), ("--help-all", "Show all options of Trainer, too.")):
-            self.add_argument(option, action=_HelpAction, nargs=0, dest=argparse.SUPPRESS, help=description)
+        for names in (("-h", "--help"), ("--help-all",)):
+            self.add_argument(*names, action=_HelpAction, nargs=0, dest=argparse.SUPPRESS)
 
     @property
     def options(self) -> dict[str, argparse.Action]:
