@@ -29,6 +29,13 @@ class TaskConfigMixin:
             if value is not None and value < least:
                 raise ValueError(f"{name} is {value}; it must be at least {least}")
 
+    def check_between(self, least: int, most: int, *names: str) -> None:
+        """Raise a ValueError if a field is neither None nor within these bounds."""
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise ValueError(f"{name} is {value}; it must be at least {least} and at most {most}")
+
     def check_dropout(self, *names: str) -> None:
         """Raise a ValueError if a field is no probability below 1."""
         for name in names:

@@ -1,10 +1,9 @@
 """Config of QANet."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: `@strict` cannot check types that are strings.
 from huggingface_hub.dataclasses import strict
 
-from .configuration_word_reader import WordReaderConfig
+from .configuration_word_reader import MAX_LAYERS, WordReaderConfig
 
 
 @strict
@@ -37,5 +36,5 @@ class QANetConfig(WordReaderConfig):
                 f"{self.num_attention_heads}"
             )
         self.check_odd("encoder_kernel_size", "model_kernel_size")
-        self.check_at_least(1, "num_model_blocks")
+        self.check_between(1, MAX_LAYERS, "num_model_blocks")
         self.check_dropout("layer_drop")
