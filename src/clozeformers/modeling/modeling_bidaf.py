@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
+from transformers import initialization as init
 
 from .configuration_bidaf import BiDAFConfig
 from .configuration_word_reader import NUM_SPECIAL_TOKENS
@@ -68,6 +69,13 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         self.start = nn.Linear(read_size, 1, bias=False)
         self.end = nn.Linear(end_size, 1, bias=False)
         self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if module is self and self.config.word_features:
+            init.zeros_(self.document_frequency)
+            init.zeros_(self.is_question_word)
+        super()._init_weights(module)
 
     @torch.no_grad()
     def set_word_features(self, words: dict[str, int], contexts: Iterable[Iterable[int]]) -> None:

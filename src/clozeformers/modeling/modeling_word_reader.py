@@ -9,23 +9,27 @@ Shapes: B batch, L input length, S slots (``[CLS]`` and context words), N questi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding
-from transformers import PreTrainedModel
 from transformers import initialization as init
+from transformers.conversion_mapping import get_model_conversion_mapping
+from transformers.core_model_loading import WeightRenaming
 from transformers.modeling_outputs import QuestionAnsweringModelOutput
+from transformers.modeling_utils import LoadStateDictConfig
 from transformers.utils import can_return_tuple
 
 from .attention import init_fan_in
+from .checkpoints import SafetensorsModel
 from .embeddings import WordEmbeddings
 from .losses import span_loss
 from .packing import longest, pack
 
 
-class WordReaderForQuestionAnswering(PreTrainedModel):
+class WordReaderForQuestionAnswering(SafetensorsModel):
     """Base class: a subclass defines `read`, from word vectors to start and end logits."""
 
     base_model_prefix = ""
@@ -37,9 +41,28 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
         """As `PreTrainedModel.from_pretrained`; frozen word vectors stay frozen."""
         loaded = super().from_pretrained(*args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
-        # Loading replaces the parameters by trainable ones.
-        model.set_input_embeddings(model.get_input_embeddings())
+        if not model.config.train_word_vectors:
+            # Loading replaces the parameters by trainable ones.
+            model.get_input_embeddings().weight.requires_grad = False
         return loaded
+
+    def load_adapter(self, *args: Any, load_config: LoadStateDictConfig | None = None, **kwargs: Any) -> Any:
+        """As `PreTrainedModel.load_adapter`.
+
+        PEFT removes the prefix ``base_model.model.model.`` by a pattern whose dots match any character, so that it
+        reads ``base_model.model.model_encoder`` as ``model.encoder``; the names of such layers are restored here.
+        """
+        load_config = load_config or LoadStateDictConfig()
+        prefix = "model"
+        restored = [
+            WeightRenaming(rf"^{prefix}\.{name[len(prefix) + 1 :]}\.", f"{name}.")
+            for name, _ in self.named_children()
+            if name.startswith(prefix)
+        ]
+        conversions = load_config.weight_mapping or get_model_conversion_mapping(self)
+        return super().load_adapter(
+            *args, load_config=replace(load_config, weight_mapping=[*conversions, *restored]), **kwargs
+        )
 
     def get_input_embeddings(self) -> nn.Embedding:
         """Return the word vectors; those of the special tokens, which are trained, are a separate parameter."""
