@@ -13,7 +13,8 @@ from transformers import AutoModelForQuestionAnswering
 
 from clozeformers.modeling.attention import ATTENTIONS
 from clozeformers.modeling.modeling_bidaf import BiDAFForQuestionAnswering
-from clozeformers.modeling.modeling_qanet import QANetForQuestionAnswering
+from clozeformers.modeling.modeling_qanet import EncoderBlock, QANetForQuestionAnswering
+from clozeformers.modeling.recurrent import BidirectionalRNN
 
 from .tiny_readers import TINY, batch, build, every_model, example
 
@@ -121,6 +122,19 @@ def test_lower_precision(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
     assert all(p.grad.isfinite().all() for p in half.parameters() if p.requires_grad)
 
 
+@pytest.mark.parametrize("name", ["qanet", "bidaf", "bidaf-combined", "bidaf-gru-dense"])
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_offloaded_weights(name: str, share: float, tmp_path: Path) -> None:
+    model = single(name)
+    model.save_pretrained(tmp_path / "model", max_shard_size="10KB")
+    memory = {"cpu": int(share * 4 * sum(value.numel() for value in model.state_dict().values()))}
+    loaded = type(model).from_pretrained(
+        tmp_path / "model", device_map="auto", max_memory=memory, offload_folder=tmp_path / "offloaded"
+    )
+    assert "disk" in loaded.hf_device_map.values()
+    close(run(loaded, inputs()), run(model, inputs()))
+
+
 @pytest.mark.parametrize("name", ["qanet", "bidaf-max"])
 def test_embeddings_are_resized(name: str) -> None:
     model, given = single(name), inputs()
@@ -131,3 +145,159 @@ def test_embeddings_are_resized(name: str) -> None:
         assert not model.get_input_embeddings().weight.requires_grad
         close(run(model, given), expected)
         assert run(model, given | {"input_ids": given["input_ids"].clamp(max=size - 1)}).start_logits.isfinite().all()
+
+
+# ----------------------------------------------------------------------------------------------------------- outputs
+
+
+@every_model
+def test_hidden_states_and_attentions(name: str) -> None:
+    model, given = single(name), inputs()
+    plain, out = run(model, given), run(model, given | {"output_hidden_states": True, "output_attentions": True})
+    assert set(plain) == {"start_logits", "end_logits"}
+    close(out, plain, 0)
+    is_question = (given["token_type_ids"] == 0) & (given["input_ids"] > 3)
+    is_context = ((given["token_type_ids"] == 1) & (given["input_ids"] != 3) & (given["input_ids"] != 0)).index_fill(
+        1, torch.tensor(0), True
+    )
+    for number, states in enumerate(out.hidden_states):
+        assert states.shape[:2] == given["input_ids"].shape
+        assert states.any()
+        assert not states[~(is_context | is_question if number < 2 else is_context)].any()
+    assert out.hidden_states[0].size(-1) == model.embeddings.output_size
+    assert out.hidden_states[2].size(-1) == model.attention.output_size
+    (attention,) = out.attentions
+    assert attention.shape == (3, attention.size(1), 15, 15)
+    torch.testing.assert_close(attention.sum(-1), is_context.float().unsqueeze(1).expand(attention.shape[:3]))
+    assert not attention.masked_select(~is_question[:, None, None, :]).any()
+    model.set_attn_implementation("eager")
+    model.config.output_hidden_states = model.config.output_attentions = True
+    by_config = run(model, given)
+    for ours, expected in ((by_config.hidden_states, out.hidden_states), (by_config.attentions, out.attentions)):
+        torch.testing.assert_close(ours, expected)
+    assert len(run(model, given | {"return_dict": False})) == 4
+
+
+@every_model
+def test_word_vectors_as_input(name: str) -> None:
+    model, given = single(name), inputs()
+    expected = run(model, given)
+    vectors = model.get_input_embeddings()(given["input_ids"])
+    close(run(model, given | {"inputs_embeds": vectors}), expected)
+    input_ids = given.pop("input_ids")
+    given["inputs_embeds"] = vectors.requires_grad_()
+    if getattr(model.config, "word_features", False):
+        with pytest.raises(ValueError, match="give them beside inputs_embeds"):
+            run(model, given)
+    else:
+        out = model(**given, **LABELS)
+        close(out, expected)
+        out.loss.backward()
+        assert torch.equal(vectors.grad.any(-1), input_ids > 3)
+        with pytest.raises(ValueError, match="need token_type_ids"):
+            model(inputs_embeds=vectors, char_ids=given["char_ids"])
+    with pytest.raises(ValueError, match="give input_ids or inputs_embeds"):
+        model()
+
+
+def test_attention_implementations() -> None:
+    model, given = single("qanet"), inputs()
+    fused = run(model, given)
+    assert model.config._attn_implementation == "sdpa"
+    model.set_attn_implementation("eager")
+    close(run(model, given), fused)
+    assert type(model)._from_config(model.config, attn_implementation="eager").config._attn_implementation == "eager"
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@every_model
+def test_gradient_checkpointing(name: str, reentrant: bool) -> None:
+    model, given = single(name).train(), inputs()
+    runs = []
+    layers = [module for module in model.modules() if isinstance(module, (EncoderBlock, BidirectionalRNN))]
+    inner = next(module for module in layers[-1].modules() if isinstance(module, (nn.Linear, nn.RNNBase)))
+    inner.register_forward_pre_hook(lambda *_: runs.append(1))
+    results = []
+    for checkpointing in (False, True):
+        if checkpointing:
+            # The older name is deprecated; the lowest supported version lacks the newer one.
+            newer = hasattr(model, "activation_checkpointing_enable")
+            enable = model.activation_checkpointing_enable if newer else model.gradient_checkpointing_enable
+            enable({"use_reentrant": reentrant})
+        torch.manual_seed(3)
+        model.zero_grad()
+        runs.clear()
+        loss = model(**given, **LABELS).loss
+        loss.backward()
+        gradients = {key: p.grad.clone() for key, p in model.named_parameters() if p.grad is not None}
+        results.append((len(runs), loss.detach(), gradients))
+    (plain_runs, *plain), (checkpointed_runs, *checkpointed) = results
+    assert checkpointed_runs == 2 * plain_runs
+    torch.testing.assert_close(checkpointed, plain, atol=1e-6, rtol=0)
+
+
+# ------------------------------------------------------------------------------------------------ compile and export
+
+
+@pytest.mark.parametrize(("name", "breaks", "training"), [("qanet", 0, True), ("qanet", 0, False), ("bidaf", 4, True)])
+def test_compiled(name: str, breaks: int, training: bool) -> None:
+    """Only recurrent layers, of context, question, modeling and end, stay out of the graphs."""
+    model, given = single(name).train(training), inputs() | LABELS
+    for module in model.modules():
+        for field in ("dropout", "word_dropout", "p"):
+            if isinstance(getattr(module, field, None), float):
+                setattr(module, field, 0.0)
+    model.config.dropout = 0.0
+    if name == "qanet":  # stochastic depth, which skips nothing here
+        for stack in (model.embedding_encoder, model.model_encoder):
+            stack.skip = [[1e-9] * len(chances) for chances in stack.skip]
+    torch._dynamo.reset()
+    assert torch._dynamo.explain(model)(**given).graph_break_count == breaks
+    torch._dynamo.reset()
+    expected = model(**given)
+    out = torch.compile(model, backend="aot_eager", fullgraph=not breaks)(**given)
+    close(out, expected)
+    weights = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    got, wanted = (torch.autograd.grad(one.loss, weights, allow_unused=True) for one in (out, expected))
+    torch.testing.assert_close(got, wanted, atol=1e-5, rtol=0)
+
+
+OTHER_SHAPES = [((4, 20),), ((1, 1), (2, 2)), tuple((2, i + 1) for i in range(7)), ((0, 3), (1, 2))]
+
+
+def dynamic(given: dict[str, Tensor]) -> dict[str, Any]:
+    return {name: dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC) for name in given}
+
+
+@pytest.mark.parametrize("name", ["qanet", "qanet-oa", "bidaf", "bidaf-gru-dense", "bidaf-combined", "bidaf-sum"])
+def test_exported_for_every_batch_and_length(name: str) -> None:
+    model, given = single(name), inputs()
+    with torch.no_grad():
+        exported = torch.export.export(model, (), given, dynamic_shapes=dynamic(given), strict=False).module()
+    for lengths in OTHER_SHAPES:
+        other = questions(*lengths, padding=len(lengths))
+        close(run(exported, other), run(model, other))
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of torch.onnx
+@pytest.mark.parametrize("name", ["qanet", "bidaf-dot"])
+def test_onnx_for_every_batch_and_length(name: str, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    model, given = single(name), inputs()
+    with torch.no_grad():
+        torch.onnx.export(
+            model,
+            (),
+            tmp_path / "model.onnx",
+            kwargs=given,
+            dynamic_shapes=dynamic(given),
+            dynamo=True,
+            verbose=False,
+        )
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    names = [one.name for one in session.get_inputs()]
+    for lengths in OTHER_SHAPES:
+        other = questions(*lengths, padding=len(lengths))
+        start, end = session.run(None, {name: other[name].numpy() for name in names})[:2]
+        close({"start_logits": torch.tensor(start), "end_logits": torch.tensor(end)}, run(model, other), 1e-4)

@@ -342,12 +342,13 @@ def test_wrong_inputs() -> None:
             r"attention_mask has shape \(2, 16\); that of input_ids is \(2, 17\)",
         ),
         ("token_type_ids", lambda values: values[:1], "token_type_ids has shape"),
+        ("inputs_embeds", lambda values: values[..., 1:], r"shape \(2, 17, 5\); it must be \(2, 17, 6\)"),
         ("char_ids", lambda values: values.flatten(1), r"char_ids must be \[\*\(2, 17\), W\], but is \(2, 102\)"),
     ],
 )
 def test_wrong_shapes(name: str, change: Callable[[Tensor], Tensor], message: str) -> None:
     inputs = batch([example(0, 4, 10), example(1, 3, 8)])
-    inputs.setdefault("attention_mask", torch.ones_like(inputs["input_ids"]))
+    inputs["inputs_embeds"] = torch.ones(2, 17, 6, dtype=torch.float64)
     with pytest.raises(ValueError, match=message):
         build("qanet")(**inputs | {name: change(inputs[name])})
 
