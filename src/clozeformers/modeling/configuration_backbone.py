@@ -68,6 +68,9 @@ class TaskConfigMixin:
         if cls.pipeline_task in PIPELINE_REGISTRY.supported_tasks:
             # transformers prefers a checkpoint's pipeline, which it asks to trust, to the registered one.
             config_dict = {key: config_dict[key] for key in config_dict if key not in ("auto_map", "custom_pipelines")}
+        labels = config_dict.get("num_labels")
+        if isinstance(labels, int) and labels > MAX_SIZE:  # transformers names every label before it validates
+            raise ValueError(f"num_labels is {labels}; it must be at most {MAX_SIZE}")
         try:
             return super().from_dict(config_dict, **kwargs)  # type: ignore[misc]
         except StrictDataclassError as error:

@@ -1,7 +1,6 @@
 """Config of BiDAF and its variants."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: `@strict` cannot check types that are strings.
 from typing import Literal
 
 from huggingface_hub.dataclasses import strict

@@ -1,9 +1,9 @@
 """Config of QANet."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: `@strict` cannot check types that are strings.
 from huggingface_hub.dataclasses import strict
 
+from .configuration_backbone import MAX_LAYERS
 from .configuration_word_reader import WordReaderConfig
 
 
@@ -37,5 +37,5 @@ class QANetConfig(WordReaderConfig):
                 f"{self.num_attention_heads}"
             )
         self.check_odd("encoder_kernel_size", "model_kernel_size")
-        self.check_at_least(1, "num_model_blocks")
+        self.check_between(1, MAX_LAYERS, "num_model_blocks")
         self.check_dropout("layer_drop")

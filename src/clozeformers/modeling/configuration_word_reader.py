@@ -1,17 +1,18 @@
 """Base class of the configs of the word-level readers, QANet and BiDAF."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: `@strict` cannot check types that are strings.
+from dataclasses import fields
 from typing import Any, ClassVar
 
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
-from .configuration_backbone import TaskConfigMixin
+from .configuration_backbone import MAX_LAYERS, MAX_SIZE, TaskConfigMixin
 from .context_query_attention import check_attention
 
 NUM_SPECIAL_TOKENS = 4  # [PAD], [UNK], [CLS] and [SEP], the first words of every vocabulary
 QUESTION_WORDS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
+MAX_VOCABULARY, MAX_LENGTH = 10_000_000, 1_000_000
 
 
 @strict
@@ -74,6 +75,13 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
         super().__post_init__(**kwargs)
         self.validate_word_reader()
 
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """As the base class, but fields in `kwargs` are validated too."""
+        own = {field.name for field in fields(cls)} - {field.name for field in fields(PreTrainedConfig)}
+        given = {name: kwargs.pop(name) for name in own & kwargs.keys()}
+        return super().from_dict(config_dict | given, **kwargs)
+
     @property
     def attention_size(self) -> int:
         """Width of the inputs of the attention."""
@@ -82,16 +90,19 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
     def validate_word_reader(self) -> None:
         """Raise a ValueError for sizes out of range; also called by `@strict`."""
         self.check_dropout("word_dropout", "char_dropout", "dropout")
-        self.check_at_least(0, "num_char_filters", "num_highway_layers")
-        self.check_at_least(1, "word_embedding_size", "hidden_size", "char_vocab_size", "char_embedding_size")
-        self.check_at_least(1, "max_question_length", "max_answer_length", "max_input_length", "doc_stride")
+        self.check_between(NUM_SPECIAL_TOKENS, MAX_VOCABULARY, "vocab_size")
+        self.check_between(1, MAX_VOCABULARY, "char_vocab_size")
+        self.check_between(1, MAX_SIZE, "word_embedding_size", "hidden_size", "char_embedding_size")
+        self.check_between(1, MAX_SIZE, "num_attention_heads")
+        self.check_between(0, MAX_SIZE, "num_char_filters")
+        self.check_between(0, MAX_LAYERS, "num_highway_layers")
+        self.check_between(1, MAX_LENGTH, "max_question_length", "max_answer_length", "max_input_length", "doc_stride")
         self.check_odd("char_kernel_size")
-        if self.vocab_size < NUM_SPECIAL_TOKENS:
-            raise ValueError(f"vocab_size is {self.vocab_size}, but {NUM_SPECIAL_TOKENS} are special tokens")
         check_attention(self.attention, self.attention_size, self.num_attention_heads)
 
     def check_odd(self, *names: str) -> None:
-        """Raise a ValueError if a kernel size is not odd."""
+        """Raise a ValueError if a kernel size is not odd, or out of range."""
+        self.check_between(1, MAX_SIZE, *names)
         for name in names:
-            if getattr(self, name) < 1 or getattr(self, name) % 2 == 0:
+            if getattr(self, name) % 2 == 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be an odd number")

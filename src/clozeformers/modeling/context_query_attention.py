@@ -117,8 +117,12 @@ class AdditiveSelfAttention(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
-        # The tanh of all pairs, [B, M, M, attention_size], is too large to keep for the backward pass: recompute it.
-        scores = checkpoint(self._scores, self.key(inputs), self.query(inputs), use_reentrant=False)
+        keys, queries = self.key(inputs), self.query(inputs)
+        if torch.is_grad_enabled() and not torch.compiler.is_exporting():
+            # The tanh of all pairs, [B, M, M, attention_size], is too large to keep for the backward pass.
+            scores = checkpoint(self._scores, keys, queries, use_reentrant=False)
+        else:
+            scores = self._scores(keys, queries)
         return masked_softmax(scores, mask.unsqueeze(1)) @ inputs
 
     def _scores(self, keys: Tensor, queries: Tensor) -> Tensor:

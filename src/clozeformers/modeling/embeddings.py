@@ -1,7 +1,8 @@
 """Word vectors with character features.
 
 Vectors of words, characters and the highway network over both are computed once per distinct word of the batch:
-questions about similar texts share most of their words.
+questions about similar texts share most of their words. A graph of all batches, which cannot depend on the words of
+one, computes them per position.
 
 Shapes: B batch, L length, W characters of a word, U distinct words, V vocabulary.
 """
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from .configuration_word_reader import NUM_SPECIAL_TOKENS
+from .packing import values_are_known
 
 
 def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -103,19 +105,27 @@ class WordEmbeddings(nn.Module):
         self.highway = Highway(self.output_size, config.num_highway_layers)
         self.word_dropout = config.word_dropout
 
-    def forward(self, input_ids: Tensor, char_ids: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, input_ids: Tensor, char_ids: Tensor | None, inputs_embeds: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Embed the distinct words of a batch.
 
         Args:
             input_ids: ``[B, L]``.
             char_ids: ``[B, L, W]``; ignored by a model without characters.
+            inputs_embeds: ``[B, L, word_embedding_size]``, in place of the vectors of `word_vectors`.
 
         Returns:
             Vectors of the distinct words ``[U, output_size]``, and the index among them of each position ``[B, L]``.
 
         Raises:
-            ValueError: if `char_ids` are missing or have another shape than `input_ids`.
+            ValueError: if `char_ids` are missing, or `char_ids` or `inputs_embeds` have another shape than `input_ids`.
         """
+        if inputs_embeds is not None and inputs_embeds.shape != (*input_ids.shape, self.word_vectors.embedding_dim):
+            raise ValueError(
+                f"inputs_embeds has shape {tuple(inputs_embeds.shape)}; it must be "
+                f"{(*input_ids.shape, self.word_vectors.embedding_dim)}"
+            )
         rows = input_ids.reshape(-1, 1)
         if self.characters is not None:
             if char_ids is None or char_ids.shape[:-1] != input_ids.shape:
@@ -125,14 +135,18 @@ class WordEmbeddings(nn.Module):
                     "a WordCharTokenizer returns them with input_ids"
                 )
             rows = torch.cat([rows, char_ids.reshape(-1, char_ids.size(-1)).to(rows.dtype)], dim=1)
-        distinct, inverse = distinct_rows(rows)
-        vectors = self._word_vectors(distinct[:, 0])
+        if inputs_embeds is None and values_are_known(rows):
+            distinct, inverse = distinct_rows(rows)
+            vectors = self.word_vectors(distinct[:, 0])
+        else:
+            distinct, inverse = rows, torch.arange(rows.size(0), device=rows.device)
+            vectors = self.word_vectors(rows[:, 0]) if inputs_embeds is None else inputs_embeds.flatten(0, 1)
+        vectors = self._with_special_vectors(distinct[:, 0], vectors)
         if self.characters is not None:
             vectors = torch.cat([vectors, self.characters(distinct[:, 1:])], dim=1)
         return self.highway(vectors), inverse.view_as(input_ids)
 
-    def _word_vectors(self, word_ids: Tensor) -> Tensor:
+    def _with_special_vectors(self, word_ids: Tensor, vectors: Tensor) -> Tensor:
         special = self.special_vectors[word_ids.clamp(max=NUM_SPECIAL_TOKENS - 1)]
-        vectors = self.word_vectors(word_ids) * self.scale
-        vectors = torch.where((word_ids < NUM_SPECIAL_TOKENS).unsqueeze(-1), special, vectors)
+        vectors = torch.where((word_ids < NUM_SPECIAL_TOKENS).unsqueeze(-1), special, vectors * self.scale)
         return dropout(vectors, self.word_dropout, self.training)

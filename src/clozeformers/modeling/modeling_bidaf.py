@@ -13,12 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
+from transformers import initialization as init
 
 from .configuration_bidaf import BiDAFConfig
 from .configuration_word_reader import NUM_SPECIAL_TOKENS, QUESTION_WORDS
 from .context_query_attention import build_attention
 from .embeddings import WordEmbeddings
-from .modeling_word_reader import WordReaderForQuestionAnswering
+from .modeling_word_reader import Reading, WordReaderForQuestionAnswering
 from .recurrent import BidirectionalRNN
 from .span_decoding import rescore_log_probs
 
@@ -32,6 +33,7 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
     config: BiDAFConfig
     inverse_document_frequency: Tensor
     is_question_word: Tensor
+    _no_split_modules = ("WordEmbeddings", "BidirectionalRNN")
 
     def __init__(self, config: BiDAFConfig) -> None:
         super().__init__(config)
@@ -67,6 +69,13 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         self.start = nn.Linear(read_size, 1, bias=False)
         self.end = nn.Linear(end_size, 1, bias=False)
         self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if module is self and self.config.word_features:
+            init.zeros_(self.inverse_document_frequency)
+            init.zeros_(self.is_question_word)
+        super()._init_weights(module)
 
     @torch.no_grad()
     def set_word_features(self, words: dict[str, int], contexts: Iterable[Iterable[int]]) -> None:
@@ -112,8 +121,9 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         question_mask: Tensor,
         context_ids: Tensor,
         question_ids: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """As the base class."""
+        output_attentions: bool,
+    ) -> Reading:
+        """As the base class; the layers after the attention are the modeling layer and that of the end, if any."""
         if self.config.word_features:
             is_word = (context_ids >= NUM_SPECIAL_TOKENS) & context_mask
             both = (context_ids.unsqueeze(2) == question_ids.unsqueeze(1)) & is_word.unsqueeze(2)
@@ -122,20 +132,27 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
             question = torch.cat([question, self._features(question_ids, both.any(1))], dim=-1)
         context = self.encoder(context, context_mask)
         question = self.encoder(question, question_mask)
-        read = self.attention(context, question, context_mask, question_mask)
+        read, weights = self.attend(context, question, context_mask, question_mask, output_attentions)
         if isinstance(self.modeling, BidirectionalRNN):
             modeled = self.modeling(read, context_mask)
         else:
             modeled = self.modeling(self._dropout(read)).relu()
+        states: list[tuple[Tensor, Tensor | None]] = [(context, question), (read, None), (modeled, None)]
         if self.end_rnn is None:
             modeled = self._dropout(modeled)
-            return self.start(modeled).squeeze(-1), self.end(modeled).squeeze(-1)
-        start = self.start(self._dropout(torch.cat([read, modeled], dim=-1)))
-        ends = [read, self.end_rnn(modeled, context_mask)]
-        end = self._dropout(torch.cat(ends, dim=-1))
-        if self.config.output == "conditional":
-            end = torch.cat([start, end], dim=-1)
-        return start.squeeze(-1), self.end(end).squeeze(-1)
+            start, end = self.start(modeled), self.end(modeled)
+        else:
+            start = self.start(self._dropout(torch.cat([read, modeled], dim=-1)))
+            ending = self.end_rnn(modeled, context_mask)
+            states.append((ending, None))
+            end = self._dropout(torch.cat([read, ending], dim=-1))
+            end = self.end(torch.cat([start, end], dim=-1) if self.config.output == "conditional" else end)
+        return Reading(start.squeeze(-1), end.squeeze(-1), tuple(states), weights)
+
+    def _special_ids(self, inputs_embeds: Tensor | None, *masks: Tensor | None) -> Tensor:
+        if inputs_embeds is not None and self.config.word_features:
+            raise ValueError("this model has word features, which input_ids tell: give them beside inputs_embeds")
+        return super()._special_ids(inputs_embeds, *masks)
 
     def _features(self, word_ids: Tensor, in_other_text: Tensor) -> Tensor:
         """``[B, L]`` -> ``[B, L, 3]``."""

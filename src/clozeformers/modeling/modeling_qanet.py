@@ -11,12 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from .attention import self_attention
+from .attention import masked_softmax, split_heads
 from .configuration_qanet import QANetConfig
 from .context_query_attention import build_attention
 from .embeddings import WordEmbeddings
-from .modeling_word_reader import WordReaderForQuestionAnswering
+from .modeling_word_reader import Reading, WordReaderForQuestionAnswering
+from .packing import values_are_known
 
 
 def position_signal(length: int, size: int, like: Tensor) -> Tensor:
@@ -46,16 +49,31 @@ class SeparableConvolution(nn.Module):
 class MultiHeadSelfAttention(nn.Module):
     """Multi-head self-attention with an output projection."""
 
-    def __init__(self, size: int, num_heads: int) -> None:
+    def __init__(self, config: QANetConfig) -> None:
         super().__init__()
-        self.num_heads = num_heads
-        self.query_key_value = nn.Linear(size, 3 * size)
-        self.output = nn.Linear(size, size)
+        self.config = config
+        self.num_heads = config.num_attention_heads
+        self.query_key_value = nn.Linear(config.hidden_size, 3 * config.hidden_size)
+        self.output = nn.Linear(config.hidden_size, config.hidden_size)
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """``[B, M, D]`` and a boolean mask ``[B, M]`` -> ``[B, M, D]``."""
         # No dropout of the weights, which fused kernels lack: the layer's output has its own.
-        return self.output(self_attention(self.query_key_value(inputs), mask, self.num_heads))
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, eager_attention_forward)
+        parts = self.query_key_value(inputs).chunk(3, dim=-1)
+        query, key, value = (split_heads(part, self.num_heads) for part in parts)
+        # A fully padded sequence attends to itself: the softmax of an empty set is NaN.
+        mask = mask | ~mask.any(dim=1, keepdim=True)
+        attended, _ = attend(self, query, key, value, mask[:, None, None, :], scaling=key.size(-1) ** -0.5)
+        return self.output(attended.flatten(2))
+
+
+def eager_attention_forward(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, scaling: float, **_: Any
+) -> tuple[Tensor, Tensor]:
+    """``[B, H, M, D / H]`` and a boolean mask -> ``[B, M, H, D / H]`` and weights ``[B, H, M, M]``."""
+    weights = masked_softmax(query @ key.transpose(-1, -2) * scaling, attention_mask)
+    return (weights @ value).transpose(1, 2), weights
 
 
 class FeedForward(nn.Module):
@@ -71,14 +89,14 @@ class FeedForward(nn.Module):
         return self.output(self.intermediate(inputs).relu())
 
 
-class EncoderBlock(nn.Module):
+class EncoderBlock(GradientCheckpointingLayer):
     """Convolutions, self-attention, feed-forward, each in ``x + f(LayerNorm(x))`` (section 2.2, Figure 1)."""
 
     def __init__(self, config: QANetConfig, num_convolutions: int, kernel_size: int) -> None:
         super().__init__()
         size = config.hidden_size
         layers: list[nn.Module] = [SeparableConvolution(size, kernel_size) for _ in range(num_convolutions)]
-        layers += [MultiHeadSelfAttention(size, config.num_attention_heads), FeedForward(size)]
+        layers += [MultiHeadSelfAttention(config), FeedForward(size)]
         self.layers = nn.ModuleList(layers)
         self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in layers)
         self.dropout = config.dropout
@@ -87,9 +105,13 @@ class EncoderBlock(nn.Module):
         """``[B, M, D]``, a boolean mask ``[B, M]``, position signal ``[M, D]``, skip probabilities -> ``[B, M, D]``."""
         inputs = inputs + signal.to(inputs.dtype)
         for layer, norm, chance in zip(self.layers, self.norms, skip, strict=True):
-            if self.training and chance > 0 and float(torch.rand(())) < chance:
+            may_skip, in_graph = self.training and chance > 0, not values_are_known(inputs)
+            if may_skip and not in_graph and float(torch.rand(())) < chance:
                 continue
-            inputs = inputs + dropout(layer(norm(inputs), mask), self.dropout, self.training)
+            change = dropout(layer(norm(inputs), mask), self.dropout, self.training)
+            if may_skip and in_graph:  # the same for all batches: every layer runs
+                change = change * (torch.rand((), device=inputs.device) >= chance)
+            inputs = inputs + change
         return inputs
 
 
@@ -116,6 +138,8 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
 
     config_class = QANetConfig
     config: QANetConfig
+    _supports_sdpa = True
+    _no_split_modules = ("WordEmbeddings", "EncoderBlock")
 
     def __init__(self, config: QANetConfig) -> None:
         super().__init__(config)
@@ -133,19 +157,28 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
         self.post_init()
 
     def read(
-        self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor, *_: Any
-    ) -> tuple[Tensor, Tensor]:
-        """As the base class."""
+        self,
+        context: Tensor,
+        question: Tensor,
+        context_mask: Tensor,
+        question_mask: Tensor,
+        context_ids: Tensor,
+        question_ids: Tensor,
+        output_attentions: bool,
+    ) -> Reading:
+        """As the base class; the layers after the attention are its projection and the three runs of the encoder."""
         context = self.embedding_encoder(self.projection(context), context_mask)
         question = self.embedding_encoder(self.projection(question), question_mask)
-        read = self._dropout(self.attention(context, question, context_mask, question_mask))
-        first = self.model_encoder(self._dropout(self.attention_projection(read)), context_mask)
+        attended, weights = self.attend(context, question, context_mask, question_mask, output_attentions)
+        projected = self.attention_projection(self._dropout(attended))
+        first = self.model_encoder(self._dropout(projected), context_mask)
         second = self.model_encoder(first, context_mask)
         third = self.model_encoder(second, context_mask)
         start = self.start(torch.cat([first, second], dim=-1))
         ends = [start] if self.config.conditional_output else []
         end = self.end(torch.cat([*ends, first, third], dim=-1))
-        return start.squeeze(-1), end.squeeze(-1)
+        after = ((state, None) for state in (attended, projected, first, second, third))
+        return Reading(start.squeeze(-1), end.squeeze(-1), ((context, question), *after), weights)
 
     def _dropout(self, inputs: Tensor) -> Tensor:
         return dropout(inputs, self.config.dropout, self.training)

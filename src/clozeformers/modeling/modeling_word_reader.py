@@ -3,43 +3,92 @@
 The input is ``[CLS] question [SEP] context [SEP]``. Question and context are separated and packed, so that neither
 encodes the other's padding. ``[CLS]`` comes before the context as the no-answer position of SQuAD 2.0.
 
-Shapes: B batch, L input length, S slots (``[CLS]`` and context words), N question words, W characters of a word.
+Shapes: B batch, L input length, S slots (``[CLS]`` and context words), N question words, W characters of a word, E
+width of the word vectors, D width of a layer, H heads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding
-from transformers import PreTrainedModel
+from torch.nn.functional import embedding, pad
 from transformers import initialization as init
+from transformers.conversion_mapping import get_model_conversion_mapping
+from transformers.core_model_loading import WeightRenaming
 from transformers.modeling_outputs import QuestionAnsweringModelOutput
+from transformers.modeling_utils import LoadStateDictConfig
 from transformers.utils import can_return_tuple
 
-from .attention import init_fan_in
+from .attention import QueryContextAttention, init_fan_in
+from .checkpoints import CheckpointMixin
+from .configuration_word_reader import NUM_SPECIAL_TOKENS
 from .embeddings import WordEmbeddings
 from .losses import span_loss
 from .packing import longest, pack
 
 
-class WordReaderForQuestionAnswering(PreTrainedModel):
+class Reading(NamedTuple):
+    """What a reader makes of packed word vectors.
+
+    Attributes:
+        start: ``[B, S]``, start logits.
+        end: ``[B, S]``, end logits.
+        states: of each layer: context ``[B, S, D]``, and question ``[B, N, D]`` up to the attention, None after it.
+        attention: ``[B, H, S, N]``, attention of the context to the question; None unless asked for.
+    """
+
+    start: Tensor
+    end: Tensor
+    states: tuple[tuple[Tensor, Tensor | None], ...]
+    attention: Tensor | None
+
+
+class WordReaderForQuestionAnswering(CheckpointMixin):
     """Base class: a subclass defines `read`, from word vectors to start and end logits."""
 
     base_model_prefix = ""
     main_input_name = "input_ids"
+    supports_gradient_checkpointing = True
+    _no_split_modules: Any = ()
     embeddings: WordEmbeddings
+    attention: QueryContextAttention
+
+    def post_init(self) -> None:
+        """As the base class; the attention, which may be a user's, stays on one device."""
+        self._no_split_modules = [*self._no_split_modules, type(self.attention).__name__]
+        super().post_init()
 
     @classmethod
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """As `PreTrainedModel.from_pretrained`; frozen word vectors stay frozen."""
         loaded = super().from_pretrained(*args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
-        # Loading replaces the parameters by trainable ones.
-        model.set_input_embeddings(model.get_input_embeddings())
+        if not model.config.train_word_vectors:
+            # Loading replaces the parameters by trainable ones.
+            model.get_input_embeddings().weight.requires_grad = False
         return loaded
+
+    def load_adapter(self, *args: Any, load_config: LoadStateDictConfig | None = None, **kwargs: Any) -> Any:
+        """As `PreTrainedModel.load_adapter`.
+
+        PEFT removes the prefix ``base_model.model.model.`` by a pattern whose dots match any character, so that it
+        reads ``base_model.model.model_encoder`` as ``model.encoder``; the names of such layers are restored here.
+        """
+        load_config = load_config or LoadStateDictConfig()
+        prefix = "model"
+        restored = [
+            WeightRenaming(rf"^{prefix}\.{name[len(prefix) + 1 :]}\.", f"{name}.")
+            for name, _ in self.named_children()
+            if name.startswith(prefix)
+        ]
+        conversions = load_config.weight_mapping or get_model_conversion_mapping(self)
+        return super().load_adapter(
+            *args, load_config=replace(load_config, weight_mapping=[*conversions, *restored]), **kwargs
+        )
 
     def get_input_embeddings(self) -> nn.Embedding:
         """Return the word vectors; those of the special tokens, which are trained, are a separate parameter."""
@@ -76,7 +125,8 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
             init.normal_(module.special_vectors, std=0.1)
         elif isinstance(module, nn.Embedding):
             init.normal_(module.weight, std=0.1)
-            if module.padding_idx is not None:
+            # A slice does not know that its tensor was loaded.
+            if module.padding_idx is not None and not getattr(module.weight, "_is_hf_initialized", False):
                 init.zeros_(module.weight[module.padding_idx])
         elif hasattr(module, "fan_in"):
             init_fan_in(module)
@@ -86,12 +136,15 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
     @can_return_tuple
     def forward(
         self,
-        input_ids: Tensor,
+        input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         char_ids: Tensor | None = None,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+        output_attentions: bool | None = None,
         **kwargs: Any,
     ) -> QuestionAnsweringModelOutput:
         """Score every position of ``[CLS] question [SEP] context [SEP]`` as start and end of the answer.
@@ -103,29 +156,45 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
             char_ids: ``[B, L, W]``, from a `WordCharTokenizer`; for models with characters.
             start_positions: ``[B]``, the answer's first position, 0 for no answer; ignored outside the context.
             end_positions: ``[B]``, its last position.
+            inputs_embeds: ``[B, L, E]``, in place of `get_input_embeddings()(input_ids)`; special tokens and unknown
+                words, by `input_ids`, keep the model's vectors. Without `input_ids`, which word features need, the
+                special tokens are the first and the last of question and context by `token_type_ids`.
+            output_hidden_states: return hidden states; None: as `config.output_hidden_states`.
+            output_attentions: return attentions; None: as `config.output_attentions`.
             **kwargs: ignored.
 
         Returns:
             Start and end logits ``[B, L]``, the dtype's minimum outside ``[CLS]`` and context; with positions, the
-            loss: the mean of both cross-entropies.
+            loss: the mean of both cross-entropies. `hidden_states`: ``[B, L, D]`` each: words with their characters,
+            encoder, attention, then the layers after it, of ``[CLS]`` and context only; zero at other positions.
+            `attentions`: one tensor ``[B, H, L, L]``, the attention of context position i to question position j.
 
         Raises:
             ValueError: for inputs of other shapes.
         """
+        if output_hidden_states is None:
+            output_hidden_states = self.config.output_hidden_states
+        if output_attentions is None:
+            output_attentions = self.config.output_attentions
+        if input_ids is None:
+            input_ids = self._special_ids(inputs_embeds, attention_mask, token_type_ids)
         _check_shapes(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
         real = (input_ids != self.config.pad_token_id) if attention_mask is None else attention_mask.to(torch.bool)
         is_context, is_question = self._parts(input_ids, real, token_type_ids)
-        words, word_numbers = self.embeddings(input_ids, char_ids)
+        words, word_numbers = self.embeddings(input_ids, char_ids, inputs_embeds)
         slots, places = (pack(mask)[0][:, : longest(mask)] for mask in (is_context, is_question))
         context_mask, question_mask = is_context.gather(1, slots), is_question.gather(1, places)
-        start, end = self.read(
-            embedding(word_numbers.gather(1, slots), words),
-            embedding(word_numbers.gather(1, places), words),
+        context, question = (embedding(word_numbers.gather(1, positions), words) for positions in (slots, places))
+        reading = self.read(
+            context,
+            question,
             context_mask,
             question_mask,
             input_ids.gather(1, slots),
             input_ids.gather(1, places),
+            output_attentions,
         )
+        start, end = reading.start, reading.end
         loss = None
         if start_positions is not None and end_positions is not None:
             starts, ends = (unpack(logits, context_mask, slots, real) for logits in (start, end))
@@ -136,7 +205,32 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
             loss=loss,
             start_logits=unpack(start, context_mask, slots, real),
             end_logits=unpack(end, context_mask, slots, real),
+            hidden_states=tuple(
+                spread(of_context, context_mask, slots, real)
+                + (0 if of_question is None else spread(of_question, question_mask, places, real))
+                for of_context, of_question in ((context, question), *reading.states)
+            )
+            if output_hidden_states
+            else None,
+            attentions=None
+            if reading.attention is None
+            else (spread_attention(reading.attention, context_mask, slots, question_mask, places, real),),
         )
+
+    def _special_ids(
+        self, inputs_embeds: Tensor | None, attention_mask: Tensor | None, token_type_ids: Tensor | None
+    ) -> Tensor:
+        """Return ids ``[B, L]`` of the special tokens by their place, and of some word elsewhere."""
+        if inputs_embeds is None:
+            raise ValueError("give input_ids or inputs_embeds")
+        if token_type_ids is None:
+            raise ValueError("inputs_embeds without input_ids need token_type_ids, 1 on the context and its separator")
+        real = torch.ones_like(token_type_ids) if attention_mask is None else attention_mask
+        parts = torch.where(real.to(torch.bool), token_type_ids, -1)
+        is_last = parts != pad(parts[:, 1:], (0, 1), value=-1)
+        ids = torch.full_like(token_type_ids, NUM_SPECIAL_TOKENS).masked_fill(is_last, self.config.sep_token_id)
+        ids = ids.masked_fill(parts == -1, self.config.pad_token_id)
+        return ids.masked_fill((real.cumsum(1) == 1) & (parts != -1), self.config.cls_token_id)
 
     def _parts(self, input_ids: Tensor, real: Tensor, token_type_ids: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return boolean masks ``[B, L]`` of ``[CLS]`` and context, and of the question."""
@@ -155,7 +249,8 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
         question_mask: Tensor,
         context_ids: Tensor,
         question_ids: Tensor,
-    ) -> tuple[Tensor, Tensor]:
+        output_attentions: bool,
+    ) -> Reading:
         """Compute start and end logits ``[B, S]`` from word vectors.
 
         Args:
@@ -165,8 +260,18 @@ class WordReaderForQuestionAnswering(PreTrainedModel):
             question_mask: ``[B, N]``, likewise.
             context_ids: ``[B, S]``, word ids.
             question_ids: ``[B, N]``, likewise.
+            output_attentions: whether to return the attention.
         """
         raise NotImplementedError(f"{type(self).__name__} must define read(...)")
+
+    def attend(
+        self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor, output_attentions: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Let the question read the context: ``[B, S, D]``, and the weights ``[B, H, S, N]`` if asked for."""
+        # Only `forward` is required of a mechanism.
+        if output_attentions:
+            return self.attention.attend(context, question, context_mask, question_mask)
+        return self.attention(context, question, context_mask, question_mask), None
 
     def rescore(self, start: Tensor, end: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Change the logits ``[B, S]`` at prediction; the base class returns them unchanged."""
@@ -188,5 +293,22 @@ def _check_shapes(input_ids: Tensor, **others: Tensor | None) -> None:
 def unpack(logits: Tensor, mask: Tensor, positions: Tensor, like: Tensor) -> Tensor:
     """Scatter logits ``[B, S]`` to their positions in ``[B, L]``; the dtype's minimum elsewhere."""
     nothing = torch.finfo(logits.dtype).min
-    spread = logits.new_full(like.shape, nothing)
-    return spread.scatter(1, positions, logits.masked_fill(~mask, nothing))
+    everywhere = logits.new_full(like.shape, nothing)
+    return everywhere.scatter(1, positions, logits.masked_fill(~mask, nothing))
+
+
+def spread(states: Tensor, mask: Tensor, positions: Tensor, like: Tensor) -> Tensor:
+    """Scatter states ``[B, S, D]`` to their positions in ``[B, L, D]``; zero elsewhere."""
+    everywhere = states.new_zeros(*like.shape, states.size(-1))
+    return everywhere.scatter(1, positions.unsqueeze(-1).expand_as(states), states * mask.unsqueeze(-1))
+
+
+def spread_attention(
+    weights: Tensor, context_mask: Tensor, slots: Tensor, question_mask: Tensor, places: Tensor, like: Tensor
+) -> Tensor:
+    """Scatter weights ``[B, H, S, N]`` to the positions of context and question in ``[B, H, L, L]``; zero elsewhere."""
+    heads, context_length = weights.shape[1:3]
+    rows = weights.flatten(1, 2).transpose(1, 2)  # [B, N, H * S]
+    columns = spread(rows, question_mask, places, like).unflatten(2, (heads, context_length))  # [B, L, H, S]
+    columns = columns.permute(0, 3, 2, 1).flatten(2)  # [B, S, H * L]
+    return spread(columns, context_mask, slots, like).unflatten(2, (heads, like.size(1))).transpose(1, 2)

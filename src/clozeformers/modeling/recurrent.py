@@ -6,7 +6,9 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
+from torch._higher_order_ops.scan import scan  # torch has no public name for it yet
+from torch.nn.functional import dropout, linear
+from transformers.modeling_layers import GradientCheckpointingLayer
 
 from .packing import pack
 
@@ -14,7 +16,7 @@ RecurrentKind = Literal["lstm", "gru"]
 _CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
 
 
-class BidirectionalRNN(nn.Module):
+class BidirectionalRNN(GradientCheckpointingLayer):
     """LSTM or GRU layers in both directions.
 
     Each direction is a layer over padded tensors with real positions first: packed sequences are slow on a CPU.
@@ -37,6 +39,8 @@ class BidirectionalRNN(nn.Module):
         self.forwards = nn.ModuleList(_CELLS[kind](size, hidden_size, batch_first=True) for size in sizes)
         self.backwards = nn.ModuleList(_CELLS[kind](size, hidden_size, batch_first=True) for size in sizes)
 
+    # One graph break: torch.compile does not trace recurrent layers, whose fused kernels are faster than a graph.
+    @torch.compiler.disable(reason="recurrent layers run in fused kernels")
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """``[B, M, input_size]`` and a boolean mask ``[B, M]`` -> ``[B, M, 2 * hidden_size]``."""
         order, ranks = pack(mask)
@@ -44,10 +48,11 @@ class BidirectionalRNN(nn.Module):
         last = mask.sum(1, keepdim=True) - 1
         reverse = torch.where(steps <= last, last - steps, steps)
         directions = ((order, ranks), (order.gather(1, reverse), reverse.gather(1, ranks)))
+        run = scan_layer if torch.compiler.is_exporting() else _run_layer
         for layers in zip(self.forwards, self.backwards, strict=True):
             inputs = dropout(inputs, self.dropout, self.training)
             both = [
-                _reorder(layer(_reorder(inputs, order))[0], ranks)
+                _reorder(run(layer, _reorder(inputs, order)), ranks)
                 for layer, (order, ranks) in zip(layers, directions, strict=True)
             ]
             inputs = torch.cat(both, dim=-1)
@@ -56,3 +61,42 @@ class BidirectionalRNN(nn.Module):
 
 def _reorder(inputs: Tensor, order: Tensor) -> Tensor:
     return inputs.gather(1, order.unsqueeze(-1).expand_as(inputs))
+
+
+def _run_layer(layer: nn.Module, inputs: Tensor) -> Tensor:
+    outputs: Tensor = layer(inputs)[0]
+    return outputs
+
+
+def scan_layer(layer: nn.Module, inputs: Tensor) -> Tensor:
+    """Run an `nn.LSTM` or `nn.GRU` of one layer and direction, ``[B, M, input] -> [B, M, hidden]``, as one scan.
+
+    Exporters unroll the fused kernels to a fixed number of positions; a scan has any number. It passes no gradients,
+    which torch cannot export.
+    """
+    input_weight, weight, input_bias, bias = (parameter.detach() for parameter in layer.parameters())
+    steps = linear(inputs.detach(), input_weight, input_bias).transpose(0, 1)
+    hidden = inputs.new_zeros(inputs.size(0), weight.size(1))
+
+    def lstm(carry: tuple[Tensor, Tensor], step: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        hidden, cell = carry
+        gates = step + linear(hidden, weight, bias)
+        enter, forget, new, leave = gates.chunk(4, dim=-1)
+        cell = forget.sigmoid() * cell + enter.sigmoid() * new.tanh()
+        hidden = leave.sigmoid() * cell.tanh()
+        return (hidden, cell), hidden.clone()
+
+    def gru(hidden: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
+        from_inputs = step.chunk(3, dim=-1)
+        from_hidden = linear(hidden, weight, bias).chunk(3, dim=-1)
+        reset, update = ((x + h).sigmoid() for x, h in zip(from_inputs[:2], from_hidden[:2], strict=True))
+        new = (from_inputs[2] + reset * from_hidden[2]).tanh()
+        hidden = new + update * (hidden - new)
+        return hidden, hidden.clone()
+
+    outputs: Tensor
+    if isinstance(layer, nn.LSTM):
+        _, outputs = scan(lstm, (hidden, hidden.clone()), steps)
+    else:
+        _, outputs = scan(gru, hidden, steps)
+    return outputs.transpose(0, 1)

@@ -76,8 +76,11 @@ def rescore_log_probs(
     Returns:
         Starts and ends, ``[B, L]``, as unnormalised log probabilities; minus infinity where the input is.
     """
-    after = pad(end_log_probs, (0, window), value=-torch.inf).unfold(1, window + 1, 1)
-    before = pad(start_log_probs, (window, 0), value=-torch.inf).unfold(1, window + 1, 1)
+    # Exporters take an index, but not `unfold`, for any length.
+    offsets = torch.arange(window + 1, device=start_log_probs.device)
+    windows = torch.arange(start_log_probs.size(1), device=start_log_probs.device).unsqueeze(1) + offsets
+    after = pad(end_log_probs, (0, window), value=-torch.inf)[:, windows]
+    before = pad(start_log_probs, (window, 0), value=-torch.inf)[:, windows]
     if kind == "window-sum":
         return start_log_probs + after.logsumexp(2), end_log_probs + before.logsumexp(2)
     return start_log_probs + after.amax(2), end_log_probs + before.amax(2)

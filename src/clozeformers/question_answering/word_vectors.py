@@ -104,7 +104,8 @@ def _read_encoder(name: str, words: Sequence[str]) -> tuple[list[str], NDArray[n
     """Average the input embeddings of the pieces of each word; a word whose pieces are all special tokens has none."""
     with loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
-        weight = AutoModel.from_pretrained(name, dtype=torch.float32).get_input_embeddings().weight.detach()
+        encoder = AutoModel.from_pretrained(name, dtype=torch.float32, use_safetensors=True)
+        weight = encoder.get_input_embeddings().weight.detach()
     special = set(tokenizer.all_special_ids)
     # After a space, as in running text, because byte-level tokenizers have distinct pieces for that.
     encoded = tokenizer([f" {word}" for word in words], add_special_tokens=False)["input_ids"]
