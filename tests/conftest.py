@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from transformers import BertTokenizer, PreTrainedTokenizerBase
+from transformers.utils.logging import set_verbosity_warning
 
 from clozeformers import BertForNegationScopeOA, BertNegationScopeOAConfig
 from clozeformers.negation_scope.windows import CUE_TOKEN, add_cue_token
@@ -27,9 +28,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _keep_warnings() -> Iterator[None]:
-    """Undo the log level that a training script sets."""
+    """Undo the log levels that scripts and commands set."""
     yield
     logging.getLogger("clozeformers").setLevel(logging.NOTSET)
+    set_verbosity_warning()
 
 
 def build_tokenizer() -> PreTrainedTokenizerBase:

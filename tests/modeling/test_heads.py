@@ -189,7 +189,11 @@ def test_the_wrong_class_names_the_auto_class(tmp_path: Path) -> None:
         (NEGATION, {"num_block_heads": 5}, "5 heads do not divide the hidden size 16"),
         (NEGATION, {"num_block_heads": 5, "attention_variant": "dot"}, "5 heads do not divide the hidden size 16"),
         (NEGATION, {"num_block_heads": 2}, r"not a perfect square; these numbers of heads would do: \[1, 4, 16\]"),
-        (NEGATION, {"attention_variant": "OA-X"}, "unknown attention 'OA-X'; known are OA-C, OA-CA"),
+        (
+            NEGATION,
+            {"attention_variant": "OA-X"},
+            r"unknown attention 'OA-X'; did you mean OA-C or OA-EM\? known are OA-C, OA-CA",
+        ),
         (NEGATION, {"num_labels": 3}, "num_labels is 3; it must be 2"),
         (CLOZE, {"co_attention": "serial"}, "co_attention is 'serial'; known are stacked, parallel"),
         (CLOZE, {"num_co_attention_layers": -1}, "num_co_attention_layers is -1"),

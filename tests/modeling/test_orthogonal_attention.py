@@ -219,7 +219,7 @@ def test_table_1_baseline(head: dict[str, object]) -> None:
         (36, 6, "OA-C", r"head size of 6, which is not a perfect square.*would do: \[1, 4, 9, 36\]"),
         (768, 8, "OA-CA", r"head size of 96, which is not a perfect square.*would do: \[3, 12, 48, 192, 768\]"),
         (36, 0, "OA-EM", "0 heads do not divide"),
-        (36, 4, "OA-X", "unknown attention 'OA-X'; known are OA-C, OA-CA, OA-EM, OA-EMB, bidaf"),
+        (36, 4, "OA-X", r"unknown attention 'OA-X'; did you mean OA-C or OA-EM\? known are OA-C, OA-CA, OA-EM"),
     ],
 )
 def test_sizes(hidden_size: int, heads: int, variant: str, said: str | None) -> None:

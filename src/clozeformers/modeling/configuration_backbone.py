@@ -74,7 +74,7 @@ class TaskConfigMixin:
         try:
             return super().from_dict(config_dict, **kwargs)  # type: ignore[misc]
         except StrictDataclassError as error:
-            raise ValueError(f"{cls.__name__}: {error.__cause__}") from error
+            raise ValueError(f"{cls.__name__}: {str(error.__cause__)[:300]}") from error
 
     def check_at_least(self, least: int, *names: str) -> None:
         """Raise a ValueError if a field is neither None nor at least this large."""
