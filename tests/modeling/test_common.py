@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from clozeformers.modeling.modeling_qanet import QANetForQuestionAnswering
 from clozeformers.tasks import TASKS, Task
 
 from . import tiny_readers as readers
@@ -49,7 +50,8 @@ def head_case(head: Head, task: Task, model_class: Any, **variant: Any) -> Case:
 def reader_case(task: Task, model_class: Any, **variant: Any) -> Case:
     inputs = readers.batch([readers.example(1, 3, 6), readers.example(2, 5, 2), readers.example(3, 2, 4)], padding=1)
     labels = {"start_positions": torch.tensor([5, 0, 5]), "end_positions": torch.tensor([7, 0, 6])}
-    return Case(model_class, task, partial(model_class.config_class, **readers.TINY | variant), inputs, labels)
+    fields = readers.TINY | variant | ({"num_model_blocks": 1} if model_class is QANetForQuestionAnswering else {})
+    return Case(model_class, task, partial(model_class.config_class, **fields), inputs, labels)
 
 
 # By task: how to build a case, and the variants beside the default one.

@@ -83,7 +83,7 @@ def attention_class(name: str) -> type[QueryContextAttention]:
         names = {known.lower(): known for known in sorted(ATTENTIONS)}
         similar = [names[match] for match in get_close_matches(str(name).lower(), names, n=2)]
         suggested = f"did you mean {' or '.join(similar)}? " if similar else ""
-        raise ValueError(f"unknown attention {name!r}; {suggested}known are {', '.join(names.values())}")
+        raise ValueError(f"unknown attention {name!r:.80}; {suggested}known are {', '.join(names.values())}")
     return ATTENTIONS[name]
 
 

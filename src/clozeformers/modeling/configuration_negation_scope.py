@@ -79,7 +79,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         self.check_dropout("head_dropout")
         self.check_between(1, MAX_SIZE, "max_cue_length")
         if self.kind not in (None, "negation", "speculation"):
-            raise ValueError(f"kind is {self.kind!r}; it must be 'negation', 'speculation' or None")
+            raise ValueError(f"kind is {self.kind!r:.80}; it must be 'negation', 'speculation' or None")
         if self.num_labels != len(SCOPE_LABELS):  # type: ignore[attr-defined]
             raise ValueError(f"num_labels is {self.num_labels}; it must be 2, in scope and out of scope")  # type: ignore[attr-defined]
         if not self.is_baseline:

@@ -56,7 +56,7 @@ class WNDumaConfigMixin(BackboneConfigMixin):
     def validate_wn_duma_head(self) -> None:
         """Raise a ValueError for fields out of range; also called by `@strict`."""
         if self.co_attention not in CO_ATTENTIONS:
-            raise ValueError(f"co_attention is {self.co_attention!r}; known are {', '.join(CO_ATTENTIONS)}")
+            raise ValueError(f"co_attention is {self.co_attention!r:.80}; known are {', '.join(CO_ATTENTIONS)}")
         self.check_between(0, MAX_LAYERS, "num_co_attention_layers")
         self.check_between(1, MAX_SIZE, "num_co_attention_heads", "co_attention_head_size")
         self.check_at_least(1, "max_option_length")
