@@ -284,9 +284,16 @@ class CommonModelTests:
             close(self.case.predict(loaded), expected)
         assert "disk" in places
 
-    def test_attention_implementations(self) -> None:
-        eager, fused = (self.case.build(attn_implementation=name) for name in ("eager", "sdpa"))
-        close(self.case.predict(eager), self.case.predict(fused))
+    def test_attention_implementations(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        kernel, calls, answers = nn.functional.scaled_dot_product_attention, [], {}
+        monkeypatch.setattr(
+            nn.functional, "scaled_dot_product_attention", lambda *a, **k: calls.append(1) or kernel(*a, **k)
+        )
+        for name in ("eager", "sdpa"):
+            calls.clear()
+            answers[name] = self.case.predict(self.case.build(attn_implementation=name))
+            assert bool(calls) == (name == "sdpa")
+        close(answers["eager"], answers["sdpa"])
 
     @pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated:DeprecationWarning")
     def test_dynamic_quantisation(self) -> None:

@@ -10,7 +10,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.pipelines import PIPELINE_REGISTRY
 
 # Upper bounds, far above every model's: a config from elsewhere must not make the library allocate all memory.
-MAX_SIZE, MAX_LAYERS = 16_384, 1_000
+MAX_SIZE, MAX_LAYERS, MAX_LENGTH = 16_384, 1_000, 1_000_000
 
 
 class _PipelineOfCheckpoint(dict[str, Any]):
@@ -75,13 +75,6 @@ class TaskConfigMixin:
             return super().from_dict(config_dict, **kwargs)  # type: ignore[misc]
         except StrictDataclassError as error:
             raise ValueError(f"{cls.__name__}: {str(error.__cause__)[:300]}") from error
-
-    def check_at_least(self, least: int, *names: str) -> None:
-        """Raise a ValueError if a field is neither None nor at least this large."""
-        for name in names:
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ValueError(f"{name} is {value}; it must be at least {least}")
 
     def check_between(self, least: int, most: int, *names: str) -> None:
         """Raise a ValueError if a field is neither None nor within these bounds."""

@@ -15,7 +15,7 @@ from transformers import (
 )
 
 from .co_attention import CO_ATTENTIONS
-from .configuration_backbone import MAX_LAYERS, MAX_SIZE, BackboneConfigMixin
+from .configuration_backbone import MAX_LAYERS, MAX_LENGTH, MAX_SIZE, BackboneConfigMixin
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -59,7 +59,7 @@ class WNDumaConfigMixin(BackboneConfigMixin):
             raise ValueError(f"co_attention is {self.co_attention!r:.80}; known are {', '.join(CO_ATTENTIONS)}")
         self.check_between(0, MAX_LAYERS, "num_co_attention_layers")
         self.check_between(1, MAX_SIZE, "num_co_attention_heads", "co_attention_head_size")
-        self.check_at_least(1, "max_option_length")
+        self.check_between(1, MAX_LENGTH, "max_option_length")
         self.check_dropout("co_attention_dropout")
 
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
-from .configuration_backbone import MAX_LAYERS, MAX_SIZE, TaskConfigMixin
+from .configuration_backbone import MAX_LAYERS, MAX_LENGTH, MAX_SIZE, TaskConfigMixin
 from .context_query_attention import check_attention
 
 NUM_SPECIAL_TOKENS = 4  # [PAD], [UNK], [CLS] and [SEP], the first words of every vocabulary
 QUESTION_WORDS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
-MAX_VOCABULARY, MAX_LENGTH = 10_000_000, 1_000_000
+MAX_VOCABULARY = 10_000_000
 
 
 @strict

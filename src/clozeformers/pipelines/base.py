@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from operator import length_hint
@@ -115,6 +116,7 @@ class TextPipeline(Pipeline):
         if num_workers is None:
             num_workers = 0 if self._num_workers is None else self._num_workers
         check_count("batch_size", batch_size)
+        batch_size = min(batch_size, sys.maxsize // _BATCHES_PER_CHUNK)  # no iterator counts further
         check_count("num_workers", num_workers, at_least=0)
         preprocess = self._resolve_parameters(**preprocess)
         inputs = to_inputs(inputs)
