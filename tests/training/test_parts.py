@@ -11,9 +11,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from clozeformers import BertForNegationScopeOA, BertNegationScopeOAConfig
 from clozeformers.training.arguments import ScriptTrainingArguments
+from clozeformers.training.cpu_attention import Float32Attention
 from clozeformers.training.ema import ExponentialMovingAverage
 from clozeformers.training.results import summarize
 from clozeformers.training.sampling import EpochLengthGroupedSampler, HardBatchReplaySampler
@@ -126,3 +128,36 @@ def test_summary_is_mean_and_sample_deviation() -> None:
     summary = summarize(runs)
     assert summary["dev"]["f1"] == {"mean": pytest.approx(60), "std": pytest.approx(200**0.5), "runs": 2}
     assert summarize(runs[:1])["dev"]["pcs"] == {"mean": 10.0, "std": 0.0, "runs": 1}
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_fused_attention_is_float32_where_a_cpu_trains_in_bfloat16(bf16: bool, tmp_path: Path) -> None:
+    sizes = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 16}
+    model = BertForNegationScopeOA(
+        BertNegationScopeOAConfig(**sizes, num_attention_heads=4, attention_probs_dropout_prob=0)
+    )
+    trainer = LengthGroupedTrainer(model, ScriptTrainingArguments(str(tmp_path), use_cpu=True, bf16=bf16))
+    dtypes: list[torch.dtype] = []
+
+    class Recording(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if "scaled_dot_product" in str(function) and "backward" not in str(function):
+                dtypes.append(args[0].dtype)
+            return function(*args, **kwargs or {})
+
+    trainer.current_gradient_accumulation_steps = 1
+    with Recording():
+        trainer.training_step(model, {"input_ids": torch.randint(20, (2, 5)), "labels": torch.ones(2, 5).long()})
+    assert len(dtypes) == 3, "one layer of the encoder, two blocks"
+    assert set(dtypes) == {torch.float32}
+
+
+def test_attention_in_float32_returns_the_dtype_of_its_input() -> None:
+    query = torch.randn(2, 3, 5, 4, dtype=torch.bfloat16)
+    mask = torch.ones(2, 1, 5, 5).tril().bool()
+    attend = nn.functional.scaled_dot_product_attention
+    expected = attend(*[query.float()] * 3, attn_mask=mask).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16), Float32Attention():
+        given = attend(query, key=query, value=query, attn_mask=mask)
+    assert given.dtype == torch.bfloat16
+    assert torch.equal(given, expected)

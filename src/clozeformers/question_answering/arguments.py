@@ -62,15 +62,12 @@ class QATrainingArguments(ScriptTrainingArguments):
         None, "Adam with L2 regularisation, or Adadelta; by default what --optim names."
     )
     log_warmup_steps: int = _option(0, "Raise the learning rate as the logarithm of the step, then keep it.")
-    ema_decay: float | None = _option(None, "Evaluate and save exponential moving averages of the weights.")
     replay_batches: int = _option(0, "Run so many batches of highest loss once more at the end of an epoch.")
 
     def __post_init__(self) -> None:
         """Check what this class adds."""
         self.label_names = self.label_names or ["start_positions", "end_positions"]  # type: ignore[has-type]
         super().__post_init__()
-        if self.ema_decay is not None and not 0 < self.ema_decay < 1:
-            raise ValueError(f"--ema_decay is {self.ema_decay}; it must be between 0 and 1, such as 0.999")
         if self.replay_batches < 0 or self.log_warmup_steps < 0:
             raise ValueError("--replay_batches and --log_warmup_steps must be at least 0")
         if self.replay_batches and (

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from datasets import Dataset
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import EvalPrediction, TrainerCallback
 
 from ..files import read_json, write_json
 from ..metrics.squad import squad_scores
-from ..training.ema import ExponentialMovingAverage
 from ..training.sampling import HardBatchReplaySampler
 from ..training.trainer import LengthGroupedTrainer
 from .answers import NBest, answer_texts, best_score, no_answer_margins, predict_answers
@@ -26,7 +23,6 @@ from .collator import QuestionAnsweringCollator
 from .encoding import encode_questions, simplify_questions
 
 SIMPLE_ENDING = "\nsimple"
-TRAINING_WEIGHTS_FILE = "training_weights.safetensors"
 REPLAY_FILE = "replay.json"
 
 
@@ -45,7 +41,7 @@ class Questions(NamedTuple):
 
 
 class QuestionAnsweringTrainer(LengthGroupedTrainer):
-    """`LengthGroupedTrainer` with the official scores, averages of the weights, and replay of hard batches.
+    """`LengthGroupedTrainer` with the official scores and replay of hard batches.
 
     Args:
         model: any question answering model.
@@ -87,10 +83,9 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
         self.validation = validation
         self.nbest: dict[str, NBest] = {}
         self._scored = validation
-        self._averages = None if args.ema_decay is None else ExponentialMovingAverage(self.model, args.ema_decay)
         self._replay: HardBatchReplaySampler | None = None
         self._resumed_from: str | None = None
-        self.add_callback(_StepCallback(self))
+        self.add_callback(_EpochCallback(self))
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         """Build Adam with L2 regularisation, or Adadelta, where the arguments ask for it."""
@@ -115,15 +110,6 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
             )
         return super().create_scheduler(num_training_steps, optimizer)
 
-    def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Train; afterwards the model has the averages of its weights, if they are kept."""
-        output = super().train(*args, **kwargs)
-        if self._averages is not None:
-            if not (self.args.load_best_model_at_end and self.state.best_model_checkpoint):
-                self._averages.copy_to_model()
-            self._averages = None
-        return output
-
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
         """Run a training step; if batches are replayed, record the mean loss over all processes."""
         loss = super().training_step(*args, **kwargs)
@@ -141,26 +127,14 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
         return self._replay
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Save the averages of the weights; a checkpoint also holds the weights themselves, and the losses."""
-        if self._averages is None:
-            super().save_model(output_dir, _internal_call)
-        else:
-            with self._averages.applied() as weights:
-                super().save_model(output_dir, _internal_call)
-            if _internal_call and self.args.should_save:
-                save_file(weights, Path(str(output_dir)) / TRAINING_WEIGHTS_FILE)
+        """Save the model; a checkpoint also holds the losses of the epoch, if batches are replayed."""
+        super().save_model(output_dir, _internal_call)
         if _internal_call and self._replay is not None and self.args.should_save:
             write_json({"losses": self._replay.losses}, Path(str(output_dir)) / REPLAY_FILE)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
         self._resumed_from = resume_from_checkpoint
-        path = Path(resume_from_checkpoint) / TRAINING_WEIGHTS_FILE
-        if path.exists() != (self._averages is not None):
-            written = "with" if path.exists() else "without"
-            raise ValueError(f"{path.parent} was written {written} --ema_decay; resume with the same arguments")
-        if self._averages is not None:
-            self._averages.resume(load_file(path, device=str(self.args.device)))
 
     def _begin_epoch(self) -> None:
         """Reset the losses of the epoch, or load those of the checkpoint if training resumes inside it."""
@@ -169,11 +143,6 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
         self._replay.losses = []
         if self.state.global_step % (self._replay.num_batches + self._replay.num_replayed):
             self._replay.losses = read_json(Path(str(self._resumed_from)) / REPLAY_FILE)["losses"]
-
-    def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate with the averages of the weights, if they are kept."""
-        with nullcontext() if self._averages is None else self._averages.applied():
-            return super().evaluation_loop(*args, **kwargs)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Score the validation questions."""
@@ -193,16 +162,12 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
         return question_answering_scores(rows, self.nbest, self.no_answer, self.no_answer_threshold)
 
 
-class _StepCallback(TrainerCallback):
+class _EpochCallback(TrainerCallback):
     def __init__(self, trainer: QuestionAnsweringTrainer) -> None:
         self.trainer = trainer
 
     def on_epoch_begin(self, *_: Any, **__: Any) -> None:
         self.trainer._begin_epoch()
-
-    def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
-        if self.trainer._averages is not None:
-            self.trainer._averages.update(state.global_step)
 
 
 def _span_logits(logits: tuple[Tensor, ...], labels: Any) -> tuple[Tensor, Tensor]:

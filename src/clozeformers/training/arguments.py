@@ -64,6 +64,9 @@ class ScriptTrainingArguments(TrainingArguments):
     head_learning_rate: float | None = field(
         default=None, metadata={"help": "Learning rate of all parameters outside the encoder; None: learning_rate."}
     )
+    ema_decay: float | None = field(
+        default=None, metadata={"help": "Evaluate and save exponential moving averages of the weights."}
+    )
     early_stopping_patience: int | None = field(
         default=None, metadata={"help": "Stop after this many evaluations without a better validation score."}
     )
@@ -88,6 +91,8 @@ class ScriptTrainingArguments(TrainingArguments):
             self.load_best_model_at_end = True
         self.unsupported = self._leave_out_unsupported_precision()
         super().__post_init__()
+        if self.ema_decay is not None and not 0 < self.ema_decay < 1:
+            raise ValueError(f"--ema_decay is {self.ema_decay}; it must be between 0 and 1, such as 0.999")
         if self.remove_unused_columns:
             raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
         self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"

@@ -44,12 +44,30 @@ class Corpora:
         parts = {"train": self.train, "validation": self.validation, **self.test}
         return {name: rows for name, rows in parts.items() if rows is not None}
 
-    def fold(self, number: int, num_folds: int, seed: int, groups: Sequence[str]) -> Corpora:
-        """The data of a fold, counted from 1; `groups` are those of the training rows."""
+    def fold(self, number: int, num_folds: int, seed: int, groups: Sequence[str], parts: Sequence[str] = ()) -> Corpora:
+        """The data of a fold.
+
+        Args:
+            number: of the fold, counted from 1.
+            num_folds: of all folds.
+            seed: of the folds.
+            groups: of the training rows, each kept together.
+            parts: of the training rows, the corpus that each belongs to; by default, they are one corpus. Each has the
+                folds that it would have alone, and is scored by itself.
+        """
         assert self.train is not None
-        split = list(folds(groups, num_folds, seed))[number - 1]
-        train, validation, test = (self.train.select(rows) for rows in split)
-        return replace(self, train=train, validation=validation, test={HELD_OUT: test, **self.test})
+        rows: list[list[int]] = [[], [], []]
+        held_out: dict[str, Dataset] = {}
+        parts = parts or [""] * len(groups)
+        for part in dict.fromkeys(parts):
+            own = [row for row, name in enumerate(parts) if name == part]
+            split = list(folds([groups[row] for row in own], num_folds, seed))[number - 1]
+            selected = [[own[place] for place in places] for places in split]
+            rows = [known + new for known, new in zip(rows, selected, strict=True)]
+            held_out[f"{HELD_OUT}, {part}"] = self.train.select(selected[-1])
+        train, validation, test = map(self.train.select, rows)
+        scored = held_out if len(held_out) > 1 else {HELD_OUT: test}
+        return replace(self, train=train, validation=validation, test={**scored, **self.test})
 
 
 def load_corpora(

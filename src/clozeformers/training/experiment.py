@@ -154,6 +154,7 @@ class Experiment:
         corpora: the data.
         command: the command line.
         groups: for each training row, the group that folds keep together.
+        parts: for each training row, its corpus, if folds are to be drawn from each by itself, see `Corpora.fold`.
 
     Raises:
         ValueError: the arguments contradict each other, or the output folder holds results of another command.
@@ -168,8 +169,9 @@ class Experiment:
         corpora: Corpora,
         command: Sequence[str],
         groups: Sequence[str] = (),
+        parts: Sequence[str] = (),
     ) -> None:
-        self.card, self.script, self.corpora, self.groups = card, script, corpora, groups
+        self.card, self.script, self.corpora, self.groups, self.parts = card, script, corpora, groups, parts
         self.model_args, self.data_args, self.args = arguments
         if corpora.train is None:
             self.args = _without_evaluation(self.args)
@@ -236,7 +238,8 @@ class Experiment:
                 continue
             for number in args.folds or range(1, args.num_folds + 1):
                 name = "-".join(part for part in (f"fold-{number}", seed_name) if part)
-                yield self._run(name, seed, self.corpora.fold(number, args.num_folds, args.seed, self.groups))
+                fold = self.corpora.fold(number, args.num_folds, args.seed, self.groups, self.parts)
+                yield self._run(name, seed, fold)
 
     def _run(self, name: str, seed: int, corpora: Corpora) -> Run:
         args = copy.copy(self.args)

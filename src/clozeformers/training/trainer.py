@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import Dataset
+from safetensors.torch import load_file, save_file
+from torch import Tensor
 from torch.utils.data import Sampler, SequentialSampler
-from transformers import EarlyStoppingCallback, Trainer
+from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
 
 from ..files import finite_or_none
 from ..text import did_you_mean
 from .arguments import ScriptTrainingArguments
+from .cpu_attention import Float32Attention
+from .ema import ExponentialMovingAverage
 from .sampling import EpochLengthGroupedSampler
+
+TRAINING_WEIGHTS_FILE = "training_weights.safetensors"
 
 
 class LengthGroupedTrainer(Trainer):
-    """`Trainer` with batches of similar length in a reproducible order, early stopping, and a rate for the head.
+    """`Trainer` with batches of similar length in a reproducible order, averaged weights, and a rate for the head.
 
     The training features have a column `length`. Predictions are in the order of the features. Parameters outside the
-    encoder learn at `args.head_learning_rate`, if it is given.
+    encoder learn at `args.head_learning_rate`, if it is given. With `args.ema_decay`, exponential moving averages of
+    the weights are evaluated and saved.
     """
 
     args: ScriptTrainingArguments
@@ -31,6 +40,10 @@ class LengthGroupedTrainer(Trainer):
             raise ValueError(str(error)) from error
         if self.args.early_stopping_patience is not None:
             self.add_callback(EarlyStoppingCallback(self.args.early_stopping_patience))
+        decay = self.args.ema_decay
+        self._averages = None if decay is None else ExponentialMovingAverage(self.model, decay)
+        if self._averages is not None:
+            self.add_callback(_AveragingCallback(self._averages))
 
     @property
     def data_seed(self) -> int:
@@ -61,6 +74,43 @@ class LengthGroupedTrainer(Trainer):
             }
             for (in_encoder, is_decayed), parameters in groups.items()
         ]
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Train; afterwards the model has the averages of its weights, if they are kept."""
+        output = super().train(*args, **kwargs)
+        if self._averages is not None:
+            if not (self.args.load_best_model_at_end and self.state.best_model_checkpoint):
+                self._averages.copy_to_model()
+            self._averages = None
+        return output
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Run a training step; on a CPU in bfloat16, with `Float32Attention`."""
+        with Float32Attention() if self.args.bf16 and self.args.device.type == "cpu" else nullcontext():
+            return super().training_step(*args, **kwargs)
+
+    def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate with the averages of the weights, if they are kept."""
+        with nullcontext() if self._averages is None else self._averages.applied():
+            return super().evaluation_loop(*args, **kwargs)
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """Save the averages of the weights, if they are kept; a checkpoint also holds the weights themselves."""
+        if self._averages is None:
+            return super().save_model(output_dir, _internal_call)
+        with self._averages.applied() as weights:
+            super().save_model(output_dir, _internal_call)
+        if _internal_call and self.args.should_save:
+            save_file(weights, Path(str(output_dir)) / TRAINING_WEIGHTS_FILE)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        path = Path(resume_from_checkpoint) / TRAINING_WEIGHTS_FILE
+        if path.exists() != (self._averages is not None):
+            written = "with" if path.exists() else "without"
+            raise ValueError(f"{path.parent} was written {written} --ema_decay; resume with the same arguments")
+        if self._averages is not None:
+            self._averages.resume(load_file(path, device=str(self.args.device)))
 
     def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
         # Trainer takes another step, or epoch, where it resumes from the checkpoint of the last.
@@ -94,3 +144,11 @@ class LengthGroupedTrainer(Trainer):
     def save_metrics(self, split: str, metrics: dict[str, float], combined: bool = True) -> None:
         """Save metrics as `Trainer` does; NaN and infinity, which JSON does not have, become null."""
         super().save_metrics(split, finite_or_none(metrics), combined)
+
+
+class _AveragingCallback(TrainerCallback):
+    def __init__(self, averages: ExponentialMovingAverage) -> None:
+        self.averages = averages
+
+    def on_step_end(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
+        self.averages.update(state.global_step)
