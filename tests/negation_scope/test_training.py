@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from transformers import AutoConfig, pipeline
+from transformers import AutoConfig, AutoTokenizer, EvalPrediction, pipeline
 
-from clozeformers import BertNegationScopeOAConfig
+from clozeformers import AutoModelForNegationScope, BertNegationScopeOAConfig, NegationScopeTrainer
+from clozeformers.negation_scope.arguments import NegationTrainingArguments
+from clozeformers.negation_scope.card import CARD
 from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
+from clozeformers.training.model_card import results_table
 
 from ..tiny_tasks import LAST, TinyTask, tiny_negation_scope
 
@@ -41,7 +45,7 @@ def cues(folder: Path, given: Any = TEXT, **options: Any) -> list[str]:
         ([WORDS], [], False),
         ([WORDS, AFFIX], [], True),
         ([WORDS | {"corpus": "cd-sco"}], ["cd-sco"], True),
-        ([WORDS | {"corpus": "sfu"}, AFFIX | {"corpus": "bioscope"}], ["bioscope", "sfu"], False),
+        ([WORDS | {"corpus": "sfu"}, AFFIX | {"corpus": "bioscope"}], ["sfu", "bioscope"], False),
     ],
 )
 def test_the_config_says_what_the_corpora_mark(
@@ -52,6 +56,75 @@ def test_the_config_says_what_the_corpora_mark(
     assert (config.kind, config.conventions, config.affixes) == ("negation", conventions, affixes)
     assert cues(tmp_path) == (["im", "not"] if affixes else ["not"])
     assert cues(tmp_path, affixes=not affixes) == (["not"] if affixes else ["im", "not"])
+
+
+def joint_rows(count: int) -> list[dict[str, Any]]:
+    """The same sentences in two corpora: the scope stands before the cue in one, after it in the other."""
+    rows = []
+    for corpus, scope in (("cd-sco", [1, 1, 0, 0]), ("sfu", [0, 0, 0, 1])):
+        rows += [WORDS | {"corpus": corpus, "scope": scope, "id": f"{corpus}{number}#0"} for number in range(count)]
+    return rows
+
+
+def test_a_joint_model_follows_the_convention_that_it_is_told(task: TinyTask, tmp_path: Path) -> None:
+    write_negation_jsonl([row | {"kind": "negation"} for row in joint_rows(8)], tmp_path / "mine.jsonl")
+    files = ["--train_file", str(tmp_path / "mine.jsonl"), "--test_file", str(tmp_path / "mine.jsonl")]
+    learning = ["--max_steps", "60", "--learning_rate", "1e-2", "--head_learning_rate", "1e-2"]
+    record = task.run(tmp_path / "run", *files, *LAST, *learning)
+    [scores] = record["scores"].values()
+    assert scores["pcs"]["mean"] == 100, "without the convention, one of the corpora would be wrong"
+    config = AutoConfig.from_pretrained(tmp_path / "run")
+    assert config.convention_tokens == {"cd-sco": "[CUE:cd-sco]", "sfu": "[CUE:sfu]"}
+    assert config.cue_token == "[CUE:cd-sco]"
+    negation = pipeline("negation-scope", model=str(tmp_path / "run"), device="cpu")
+    scopes = {None: "it is", "cd-sco": "it is", "sfu": "here", "bioscope": "it is"}
+    for convention, expected in scopes.items():
+        [found] = negation("it is not here", convention=convention)
+        assert [span["text"] for span in found["scope"]] == [expected]
+    # Goes on with a corpus: its convention becomes the first, and the other is not lost.
+    write_negation_jsonl([row | {"kind": "negation"} for row in joint_rows(8)[8:]], tmp_path / "sfu.jsonl")
+    onwards = TinyTask("negation_scope", {}, ["--model_name_or_path", str(tmp_path / "run"), *learning[2:]])
+    onwards.run(tmp_path / "sfu", "--train_file", str(tmp_path / "sfu.jsonl"), *LAST, "--max_steps", "1")
+    config = AutoConfig.from_pretrained(tmp_path / "sfu")
+    assert (config.conventions, config.cue_token) == (["sfu"], "[CUE:sfu]")
+    assert set(config.convention_tokens) == {"cd-sco", "sfu"}
+
+
+def test_folds_of_several_corpora_are_those_of_each(task: TinyTask, tmp_path: Path) -> None:
+    def tested(corpora: list[str]) -> dict[str, set[str]]:
+        rows = [row | {"kind": "negation"} for row in joint_rows(9) if row["corpus"] in corpora]
+        folder = tmp_path / "-".join(corpora)
+        folder.mkdir()
+        write_negation_jsonl(rows, folder / "mine.jsonl")
+        folds = ["--num_folds", "3", "--folds", "2", "--max_steps", "1"]
+        record = task.run(folder / "run", "--train_file", str(folder / "mine.jsonl"), *LAST, *folds)
+        files = sorted((folder / "run").glob("fold-2/predictions_*.jsonl"))
+        assert len(record["scores"]) == len(files) == len(corpora)
+        return {file.stem: {json.loads(line)["id"] for line in file.read_text().splitlines()} for file in files}
+
+    both = tested(["cd-sco", "sfu"])
+    assert both == {
+        f"predictions_held-out_fold__{name}": ids for name in ("cd-sco", "sfu") for ids in tested([name]).values()
+    }
+
+
+@pytest.mark.parametrize(("rule", "f1"), [("keep", 66.67), ("drop", 100.0), ("add", 100.0)])
+def test_cue_words_may_count_or_not(rule: str, f1: float, task: TinyTask, tmp_path: Path) -> None:
+    train(task, tmp_path, WORDS)
+    trainer = NegationScopeTrainer(
+        AutoModelForNegationScope.from_pretrained(tmp_path / "run"),
+        NegationTrainingArguments(str(tmp_path), use_cpu=True),
+        AutoTokenizer.from_pretrained(tmp_path / "run"),
+        cue_in_scope=rule,
+    )
+    # Gold: "not here"; predicted: "here". The cue word is "not".
+    trainer._scored_features = {"row": [0], "scope": [[0, 0, 1, 1]], "cue": [[0, 0, 1, 0]], "word_ids": [[0, 1, 2, 3]]}
+    scores = trainer._score(EvalPrediction([np.array([0.0, 0.0, 0.0, 1.0])], None))
+    assert scores["f1"] == pytest.approx(f1, abs=0.01)
+    record = task.run(
+        tmp_path / "scored", *task.data("train", "test"), *LAST, "--max_steps", "1", "--cue_in_scope", rule
+    )
+    assert (rule == "keep") == ("cue words" not in results_table(CARD, [record]))
 
 
 def test_a_model_of_speculation_does_not_look_for_negation(task: TinyTask, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 from transformers import RobertaTokenizer
 
+from clozeformers import BertNegationScopeOAConfig
 from clozeformers.negation_scope.collator import IGNORED_LABEL, NegationCollator
 from clozeformers.negation_scope.corpora.schema import NEGATION_FEATURES
 from clozeformers.negation_scope.encoding import encode_dataset
@@ -48,7 +49,8 @@ def tokenizer(request: pytest.FixtureRequest, tiny_tokenizer: Any, byte_level_to
 
 
 def encode(tokenizer: Any, words: Sequence[str], cue: Sequence[int], **options: Any) -> list[EncodedWindow]:
-    defaults = {"max_length": 64, "cue_token": None, "max_cue_length": 99}
+    cue_token = options.pop("cue_token", None)
+    defaults = {"max_length": 64, "cue_tokens": cue_token and [cue_token], "max_cue_length": 99}
     return encode_cues(tokenizer, [words], [cue], **defaults | options)
 
 
@@ -94,13 +96,14 @@ def test_augment_input(tiny_tokenizer: Any) -> None:
 def test_batch(tokenizer: Any, cue_token: str | None) -> None:
     sentences = [SENTENCE, ["not"], ["a", "\u200d", "b"], [], ["naïve", "日本"]]
     cues = [CUE, [1], [0, 0, 1], [], [0, 0]]
-    windows = encode_cues(tokenizer, sentences, cues, max_length=64, cue_token=cue_token, max_cue_length=99)
+    tokens = cue_token and [cue_token] * len(sentences)
+    windows = encode_cues(tokenizer, sentences, cues, max_length=64, cue_tokens=tokens, max_cue_length=99)
     assert [window.example for window in windows] == [0, 1, 2, 3, 4]
     for window, words, cue in zip(windows, sentences, cues, strict=True):
         check(tokenizer, window, words, cue, cue_token)
         [alone] = encode(tokenizer, words, cue, cue_token=cue_token)
         assert vars(alone) == vars(window) | {"example": 0}
-    assert encode_cues(tokenizer, [], [], max_length=64, cue_token=cue_token, max_cue_length=99) == []
+    assert encode_cues(tokenizer, [], [], max_length=64, cue_tokens=cue_token and [], max_cue_length=99) == []
 
 
 def test_word_without_pieces(tiny_tokenizer: Any) -> None:
@@ -266,7 +269,9 @@ def corpus(*sentences: tuple[list[str], list[int], list[int]]) -> Dataset:
 def test_encode_dataset(tiny_tokenizer: Any, caplog: pytest.LogCaptureFixture) -> None:
     rows = corpus((SENTENCE, CUE, [0, 0, 1, 1, 0]), (["he", "does", "not"], [0, 0, 1], [1, 1, 0]))
     with caplog.at_level(logging.WARNING):
-        features = encode_dataset(rows, tiny_tokenizer, max_length=32, cue_token=CUE_TOKEN, max_cue_length=16)
+        features = encode_dataset(
+            rows, tiny_tokenizer, max_length=32, config=BertNegationScopeOAConfig(cue_token=CUE_TOKEN)
+        )
     assert not caplog.records
     first, second = features
     ignored = IGNORED_LABEL
@@ -286,7 +291,7 @@ def test_encode_dataset_with_long_sentences(
 ) -> None:
     cue, scope = [int(i == 5) for i in range(11)], [int(i > 6) for i in range(11)]
     rows = corpus((["not"], [1], [0]), (list("abcdefghijk"), cue, scope))
-    options: dict[str, Any] = {"max_length": 7, "cue_token": None, "max_cue_length": 16}
+    options: dict[str, Any] = {"max_length": 7, "config": BertNegationScopeOAConfig()}
     with caplog.at_level(logging.WARNING):
         features = encode_dataset(rows, tiny_tokenizer, **options, overlapping=overlapping)
     [record] = caplog.records

@@ -1,6 +1,7 @@
 """Configs of the negation scope models: a backbone's config with the fields of the head."""
 
 # Without `from __future__ import annotations`: `@strict` cannot check types that are strings.
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,6 +39,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         kind: of the cues that the model was trained on, `"negation"` or `"speculation"`; None if it is not known. The
             pipeline finds cues of negation.
         conventions: of the corpora that the model was trained on: `"cd-sco"`, `"bioscope"`, `"sfu"`.
+        convention_tokens: of a model of several conventions, the token that replaces `cue_token` under each.
         affixes: whether affixes (*im*possible) are cues, which the pipeline then looks for; None if it is not known.
     """
 
@@ -50,6 +52,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     kind: str | None = None
     conventions: list[str] | None = None
     affixes: bool | None = None
+    convention_tokens: dict[str, str] | None = None
 
     auto_model: ClassVar[str] = "AutoModelForNegationScope"
     pipeline_task: ClassVar[str] = "negation-scope"
@@ -67,6 +70,16 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     def is_baseline(self) -> bool:
         """Whether the head is a single linear layer."""
         return self.attention_variant is None or self.num_attention_blocks == 0
+
+    def cue_tokens(self, conventions: Sequence[str | None]) -> list[str] | None:
+        """Token before the cue words of each example, given its convention; None for unchanged input.
+
+        Under a convention that the model was not trained on, it follows its first one.
+        """
+        if self.cue_token is None:
+            return None
+        tokens = self.convention_tokens or {}
+        return [tokens.get(str(convention), self.cue_token) for convention in conventions]
 
     @property
     def block_heads(self) -> int:

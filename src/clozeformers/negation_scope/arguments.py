@@ -59,6 +59,10 @@ class NegationDataArguments(DataArguments):
     input: Literal["augment", "normal"] | None = field(
         default=None, metadata={"help": "augment (of a new head): a special token precedes each cue word."}
     )
+    cue_in_scope: Literal["keep", "drop", "add"] = field(
+        default="keep",
+        metadata={"help": "Score scopes as annotated, or with all cue words out of or in them, as across corpora."},
+    )
     max_length: int | None = field(
         default=None, metadata={"help": "Maximum number of word pieces of an input; 128 with a new head."}
     )

@@ -19,6 +19,7 @@ _INPUTS = {
 }
 
 
+_CUE_WORDS = {"keep": "", "drop": ", cue words out of scope", "add": ", cue words in scope"}
 _NAMES = {"cd-sco": "CD-SCO", "bioscope": "BioScope", "sfu": "SFU Review"}
 _LICENCES = {
     "cd-sco": "none is stated with the files of CD-SCO (*SEM 2012)",
@@ -52,7 +53,8 @@ def _model(record: Record) -> dict[str, str]:
 
 def _columns(record: Record) -> dict[str, str]:
     encoder = display_name(record["model"]["model_name_or_path"])
-    return {"model": _variant(record), "input": record["data"]["input"], "encoder": encoder}
+    scored = _CUE_WORDS[record["data"].get("cue_in_scope", "keep")]
+    return {"model": _variant(record), "input": record["data"]["input"] + scored, "encoder": encoder}
 
 
 def _chosen(record: Record) -> str | None:

@@ -19,15 +19,21 @@ def encode_dataset(
     tokenizer: Any,
     *,
     max_length: int,
-    cue_token: str | None,
-    max_cue_length: int,
+    config: Any,
     overlapping: bool = False,
 ) -> Dataset:
     """Encode corpus rows with `encode_cues`; the number of inputs that are cut is logged as a warning.
 
+    Args:
+        rows: of any corpora. A model of several conventions reads each row under that of its corpus.
+        tokenizer: a fast tokenizer.
+        max_length: see `encode_cues`.
+        config: of the model.
+        overlapping: see `encode_cues`.
+
     Returns:
         One row a window: `input_ids`, `cue_mask`, `word_ids`, `labels` (0 or 1 at the first piece of each word, -100
-        elsewhere), `length`, `row` (the index of the corpus row), and `scope` (its gold scope, one label a word).
+        elsewhere), `length`, `row` (the index of the corpus row), and its `scope` and `cue`, one label a word.
     """
     num_cut = 0
 
@@ -38,8 +44,8 @@ def encode_dataset(
             batch["tokens"],
             batch["cue"],
             max_length=max_length,
-            cue_token=cue_token,
-            max_cue_length=max_cue_length,
+            cue_tokens=config.cue_tokens(batch["corpus"]),
+            max_cue_length=config.max_cue_length,
             overlapping=overlapping,
         )
         num_cut += sum(not window.is_whole for window in windows)
@@ -52,6 +58,7 @@ def encode_dataset(
             "length": [len(window.input_ids) for window in windows],
             "row": [indices[window.example] for window in windows],
             "scope": scopes,
+            "cue": [batch["cue"][window.example] for window in windows],
         }
 
     features = rows.map(
@@ -66,7 +73,7 @@ def encode_dataset(
     if num_cut:
         logger.warning(
             f"{num_cut} of {len(features)} inputs hold a part of their sentence or cue only: it has more than "
-            f"{max_length} word pieces (max_length), or its cue more than {max_cue_length} (max_cue_length)"
+            f"{max_length} word pieces (max_length), or its cue more than {config.max_cue_length} (max_cue_length)"
         )
     return features
 

@@ -14,7 +14,7 @@ from ..training.pretrained import loading
 from .arguments import NEW_HEAD, NegationDataArguments, NegationModelArguments
 from .corpora.loading import load_corpus
 from .corpora.schema import NEGATION_FEATURES, sentence_id
-from .windows import CUE_TOKEN, add_cue_token
+from .windows import CUE_TOKEN, add_cue_token, convention_token
 
 _HAS_AFFIXES = {"cd-sco": True, "bioscope": False, "sfu": False}  # of other corpora, the rows tell
 
@@ -42,17 +42,25 @@ def sentence_ids(rows: Dataset | None) -> Sequence[str]:
     return [] if rows is None else list(map(sentence_id, rows["id"]))
 
 
-def cue_fields(train: Dataset | None) -> dict[str, Any]:
-    """What a model's config says of the cues that it is trained on; nothing without training."""
+def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
+    """Record in a model's config how cues are marked and, with training rows, what they say of the cues.
+
+    A model of several conventions has a cue token for each; its first convention is that of the first corpus.
+    """
+    config.cue_token = (config.cue_token or CUE_TOKEN) if augment else None
     if train is None:
-        return {}
+        return
     columns = (train[name] for name in ("corpus", "tokens", "cue", "cue_text"))
     affixes = False
     for corpus, tokens, cue, text in zip(*columns, strict=True):
         words = [token for token, is_cue in zip(tokens, cue, strict=True) if is_cue]
         affixes |= _HAS_AFFIXES.get(corpus, text.split() != words)
-    conventions = sorted(set(train["corpus"]) & _HAS_AFFIXES.keys())
-    return {"kind": train[0]["kind"], "conventions": conventions, "affixes": affixes}
+    conventions = [corpus for corpus in dict.fromkeys(train["corpus"]) if corpus in _HAS_AFFIXES]
+    config.kind, config.conventions, config.affixes = train[0]["kind"], conventions, affixes
+    if augment and conventions and (len(conventions) > 1 or config.convention_tokens):
+        own = {convention: convention_token(convention) for convention in conventions}
+        config.convention_tokens = (config.convention_tokens or {}) | own
+        config.cue_token = own[conventions[0]]
 
 
 def load_model(
@@ -74,15 +82,16 @@ def load_model(
         model = AutoModelForNegationScope.from_pretrained(
             model_args.model_name_or_path,
             **{field: getattr(model_args, field) for field in NEW_HEAD},
-            cue_token=CUE_TOKEN if data_args.input == "augment" else None,
-            **cue_fields(train),
             **({"attn_implementation": model_args.attn_implementation} if model_args.attn_implementation else {}),
             **source,
         )
-    if model.config.cue_token is not None and add_cue_token(tokenizer):
+    config = model.config
+    set_cue_fields(config, data_args.input == "augment", train)
+    tokens = (config.convention_tokens or {"": config.cue_token}).values()
+    if config.cue_token is not None and add_cue_token(tokenizer, *tokens):
         model.resize_token_embeddings(len(tokenizer))
     length, shortest = int(data_args.max_length or 0), tokenizer.num_special_tokens_to_add() + 2
-    longest = model.config.max_pieces
+    longest = config.max_pieces
     if length < shortest or (longest is not None and length > longest):
         raise ValueError(
             f"--max_length is {length}; this encoder reads {shortest} to {longest or 'any number of'} word pieces"

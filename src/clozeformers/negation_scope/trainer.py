@@ -29,10 +29,14 @@ class NegationScopeTrainer(LengthGroupedTrainer):
         model: a negation scope model.
         args: `NegationTrainingArguments`.
         processing_class: the tokenizer, saved with the model.
+        cue_in_scope: `"keep"` scores scopes as they are annotated; `"drop"` and `"add"` score them, gold and predicted,
+            with all cue words out of them or in them, which makes corpora of different conventions comparable.
         **kwargs: other arguments of `Trainer`; datasets are what `encode_dataset` returns.
     """
 
-    def __init__(self, model: Any, args: Any, processing_class: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, model: Any, args: Any, processing_class: Any, *, cue_in_scope: str = "keep", **kwargs: Any
+    ) -> None:
         super().__init__(
             model=model,
             args=args,
@@ -42,6 +46,7 @@ class NegationScopeTrainer(LengthGroupedTrainer):
             preprocess_logits_for_metrics=_scope_probabilities,
             **kwargs,
         )
+        self.cue_in_scope = cue_in_scope
 
     def evaluation_loop(self, dataloader: DataLoader[Any], *args: Any, **kwargs: Any) -> EvalLoopOutput:
         """As `Trainer.evaluation_loop`; keeps the features, which the scores are computed from."""
@@ -51,8 +56,19 @@ class NegationScopeTrainer(LengthGroupedTrainer):
     def _score(self, prediction: EvalPrediction) -> dict[str, float]:
         features = self._scored_features
         predicted = scopes(features, prediction.predictions)
-        gold = dict(zip(features["row"], features["scope"], strict=True))
-        return NegationScope().compute(predictions=[predicted[row] for row in gold], references=list(gold.values()))
+        rows = {row: parts for row, *parts in zip(features["row"], features["scope"], features["cue"], strict=True)}
+        pairs = [
+            (self._with_cue_words(predicted[row], cue), self._with_cue_words(gold, cue))
+            for row, (gold, cue) in rows.items()
+        ]
+        return NegationScope().compute(predictions=[each for each, _ in pairs], references=[gold for _, gold in pairs])
+
+    def _with_cue_words(self, scope: list[int], cue: list[int]) -> list[int]:
+        """A scope as it is scored."""
+        if self.cue_in_scope == "keep":
+            return scope
+        value = int(self.cue_in_scope == "add")
+        return [value if is_cue else inside for inside, is_cue in zip(scope, cue, strict=True)]
 
     def predict_scopes(self, features: Dataset) -> tuple[dict[int, list[int]], dict[str, float]]:
         """Predict a corpus, encoded with overlapping windows.

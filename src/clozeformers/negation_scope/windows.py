@@ -13,6 +13,11 @@ NO_WORD = -1
 CUE_TOKEN = "[CUE]"
 
 
+def convention_token(convention: str) -> str:
+    """The cue token that tells a model of several conventions which one to follow."""
+    return f"[CUE:{convention}]"
+
+
 @dataclass(frozen=True)
 class EncodedWindow:
     """Model input for one cue: its sentence, or a window of it.
@@ -32,9 +37,10 @@ class EncodedWindow:
     is_whole: bool = True
 
 
-def add_cue_token(tokenizer: Any, cue_token: str = CUE_TOKEN) -> bool:
-    """Add the cue token to the tokenizer; True if it is new, so that the model's embeddings must be resized."""
-    return cue_token not in tokenizer.get_vocab() and bool(tokenizer.add_tokens([cue_token], special_tokens=True))
+def add_cue_token(tokenizer: Any, *cue_tokens: str) -> bool:
+    """Add cue tokens, `CUE_TOKEN` by default; True if any is new, so that the model's embeddings must be resized."""
+    new = [token for token in cue_tokens or (CUE_TOKEN,) if token not in tokenizer.get_vocab()]
+    return bool(new) and bool(tokenizer.add_tokens(new, special_tokens=True))
 
 
 def encode_cues(
@@ -43,7 +49,7 @@ def encode_cues(
     cues: Sequence[Sequence[int]],
     *,
     max_length: int,
-    cue_token: str | None,
+    cue_tokens: Sequence[str] | None,
     max_cue_length: int,
     overlapping: bool = False,
 ) -> list[EncodedWindow]:
@@ -57,20 +63,20 @@ def encode_cues(
         sentences: words of each sentence.
         cues: 0 or 1 a word, for each sentence.
         max_length: most pieces in an input, special tokens included.
-        cue_token: token to put before each cue word ("augment"), known to the tokenizer; None for none ("normal").
+        cue_tokens: for each sentence, the token to put before each cue word ("augment"), known to the tokenizer; None
+            for none ("normal").
         max_cue_length: most pieces marked as the cue; of a longer cue, the first are marked.
         overlapping: give a long sentence several windows.
 
     Raises:
-        ValueError: the tokenizer does not know the cue token.
+        ValueError: the tokenizer does not know a cue token.
     """
-    if cue_token is not None and cue_token not in tokenizer.get_vocab():
-        raise ValueError(
-            f"the tokenizer does not know the cue token {cue_token!r}; call add_cue_token(tokenizer) first"
-        )
+    for unknown in sorted(set(cue_tokens or ()) - tokenizer.get_vocab().keys()):
+        raise ValueError(f"the tokenizer does not know the cue token {unknown!r}; call add_cue_token(tokenizer) first")
     if not sentences:
         return []
-    batch = [_insert_cue_tokens(words, cue, cue_token) for words, cue in zip(sentences, cues, strict=True)]
+    tokens = [None] * len(sentences) if cue_tokens is None else cue_tokens
+    batch = [_insert_cue_tokens(*example) for example in zip(sentences, cues, tokens, strict=True)]
     encoded = tokenizer(
         [[text for text, _, _ in items] for items in batch],
         is_split_into_words=True,

@@ -98,7 +98,7 @@ class NegationScopePipeline(TextPipeline):
             [[word.text for word in cue.words] for cue in cues],
             [cue.cue_words for cue in cues],
             max_length=self.max_length,
-            cue_token=self.model.config.cue_token,
+            cue_tokens=self.model.config.cue_tokens([convention] * len(cues)),
             max_cue_length=self.model.config.max_cue_length,
             overlapping=True,
         )

@@ -43,21 +43,19 @@ def main(arguments: list[str]) -> dict[str, Any]:
         corpora=corpora,
         command=arguments,
         groups=sentence_ids(corpora.train),
+        parts=[] if corpora.train is None else corpora.train["corpus"],
     )
     for run in experiment.runs():
         model, tokenizer = load_model(model_args, data_args, corpora.train)
         encode = partial(
-            encode_dataset,
-            tokenizer=tokenizer,
-            max_length=tokenizer.model_max_length,
-            cue_token=model.config.cue_token,
-            max_cue_length=model.config.max_cue_length,
+            encode_dataset, tokenizer=tokenizer, max_length=tokenizer.model_max_length, config=model.config
         )
         train, validation = run.corpora.train, run.corpora.validation
         trainer = NegationScopeTrainer(
             model,
             run.args,
             processing_class=tokenizer,
+            cue_in_scope=data_args.cue_in_scope,
             train_dataset=None if train is None else sort_by_length(encode(train)),
             eval_dataset=None if validation is None else sort_by_length(encode(validation)),
         )
