@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from transformers import AutoModelForTokenClassification
 
 from clozeformers.modeling.attention import ATTENTIONS
 from clozeformers.modeling.losses import word_loss
@@ -17,6 +18,7 @@ from .tiny_models import (
     NEGATION,
     NEGATION_LABELS,
     SIZES,
+    backbone_config,
     close,
     every_backbone,
     logits_of,
@@ -161,6 +163,24 @@ def test_the_baseline_is_a_linear_layer(name: str, head: dict[str, Any]) -> None
     assert beyond == {"scope_classifier.weight", "scope_classifier.bias"}
     encoded = model.base_model(given["input_ids"], attention_mask=given["attention_mask"]).last_hidden_state
     close(logits_of(model, **given), model.scope_classifier(encoded))
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "albert", "deberta-v2", "modernbert", "xlnet"])
+def test_the_baseline_at_first_pieces_is_token_classification(name: str) -> None:
+    """The recipe minilm-token-classification trains what transformers' own model would be."""
+    model, given = NEGATION.build(name, attention_variant=None), negation_inputs()
+    given.pop("cue_mask")
+    theirs = AutoModelForTokenClassification.from_config(backbone_config(name)).eval()
+    weights = {key.replace("scope_classifier", "classifier"): value for key, value in model.state_dict().items()}
+    missing, unexpected = theirs.load_state_dict(weights, strict=False)
+    assert (set(missing) <= {"head.dense.weight", "head.norm.weight"}, unexpected) == (True, [])
+    if name == "modernbert":  # a further layer, before the classifier
+        theirs.head = nn.Identity()
+    first = WORD_IDS.masked_fill(LABELS == -100, -1)
+    expected = theirs(**given, labels=LABELS)
+    ours = model(**given, labels=LABELS, word_ids=first)
+    close(ours.logits, expected.logits)
+    close(ours.loss, expected.loss)
 
 
 # ---------------------------------------------------------------------------------------------------------------- loss

@@ -301,3 +301,15 @@ def test_encode_dataset_with_long_sentences(
     for feature in features:
         pairs = zip(feature["word_ids"], feature["labels"], strict=True)
         assert all(label == rows[feature["row"]]["scope"][word] for word, label in pairs if word != NO_WORD)
+
+
+def test_a_word_may_count_at_its_first_piece(tiny_tokenizer: Any) -> None:
+    rows = corpus((SENTENCE, CUE, [0, 0, 1, 1, 0]))
+    options: dict[str, Any] = {"max_length": 32, "config": BertNegationScopeOAConfig(cue_token=CUE_TOKEN)}
+    [pieces], [first] = (
+        encode_dataset(rows, tiny_tokenizer, **options, label_pieces=which) for which in ("all", "first")
+    )
+    assert first["labels"] == pieces["labels"]
+    assert [word != NO_WORD for word in first["word_ids"]] == [label != IGNORED_LABEL for label in first["labels"]]
+    assert [word for word in first["word_ids"] if word != NO_WORD] == [0, 1, 2, 3, 4]
+    assert first["word_ids"] != pieces["word_ids"]

@@ -59,6 +59,12 @@ class NegationDataArguments(DataArguments):
     input: Literal["augment", "normal"] | None = field(
         default=None, metadata={"help": "augment (of a new head): a special token precedes each cue word."}
     )
+    label_pieces: Literal["all", "first"] = field(
+        default="all",
+        metadata={
+            "help": "Train and score a word by the mean of its pieces, or by its first, as transformers' run_ner."
+        },
+    )
     cue_in_scope: Literal["keep", "drop", "add"] = field(
         default="keep",
         metadata={"help": "Score scopes as annotated, or with all cue words out of or in them, as across corpora."},

@@ -38,7 +38,9 @@ def _statistics(rows: Dataset) -> dict[str, int]:
 
 def _variant(record: Record) -> str:
     model = record["model"]
-    return str(model["attention_variant"]) if model["num_attention_blocks"] else "baseline"
+    if model["num_attention_blocks"]:
+        return str(model["attention_variant"])
+    return "token classification" if record["data"].get("label_pieces") == "first" else "baseline"
 
 
 def _model(record: Record) -> dict[str, str]:

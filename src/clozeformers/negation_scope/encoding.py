@@ -20,6 +20,7 @@ def encode_dataset(
     *,
     max_length: int,
     config: Any,
+    label_pieces: str = "all",
     overlapping: bool = False,
 ) -> Dataset:
     """Encode corpus rows with `encode_cues`; the number of inputs that are cut is logged as a warning.
@@ -29,6 +30,7 @@ def encode_dataset(
         tokenizer: a fast tokenizer.
         max_length: see `encode_cues`.
         config: of the model.
+        label_pieces: `"all"` pieces of a word count for it, or the `"first"`, as in token classification.
         overlapping: see `encode_cues`.
 
     Returns:
@@ -50,11 +52,12 @@ def encode_dataset(
         )
         num_cut += sum(not window.is_whole for window in windows)
         scopes = [batch["scope"][window.example] for window in windows]
+        word_ids = [window.word_ids for window in windows]
         return {
             "input_ids": [window.input_ids for window in windows],
             "cue_mask": [window.cue_mask for window in windows],
-            "word_ids": [window.word_ids for window in windows],
-            "labels": [_piece_labels(window.word_ids, scope) for window, scope in zip(windows, scopes, strict=True)],
+            "word_ids": [words if label_pieces == "all" else _first_pieces(words) for words in word_ids],
+            "labels": [_piece_labels(words, scope) for words, scope in zip(word_ids, scopes, strict=True)],
             "length": [len(window.input_ids) for window in windows],
             "row": [indices[window.example] for window in windows],
             "scope": scopes,
@@ -78,10 +81,11 @@ def encode_dataset(
     return features
 
 
+def _first_pieces(word_ids: Sequence[int]) -> list[int]:
+    """Word ids at the first piece of each word only."""
+    return [word if word not in word_ids[:piece] else NO_WORD for piece, word in enumerate(word_ids)]
+
+
 def _piece_labels(word_ids: Sequence[int], scope: Sequence[int]) -> list[int]:
     """Put the label of each word at its first piece."""
-    labels, labelled = [], {NO_WORD}
-    for word in word_ids:
-        labels.append(IGNORED_LABEL if word in labelled else scope[word])
-        labelled.add(word)
-    return labels
+    return [IGNORED_LABEL if word == NO_WORD else scope[word] for word in _first_pieces(word_ids)]

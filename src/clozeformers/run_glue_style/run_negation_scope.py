@@ -48,7 +48,11 @@ def main(arguments: list[str]) -> dict[str, Any]:
     for run in experiment.runs():
         model, tokenizer = load_model(model_args, data_args, corpora.train)
         encode = partial(
-            encode_dataset, tokenizer=tokenizer, max_length=tokenizer.model_max_length, config=model.config
+            encode_dataset,
+            tokenizer=tokenizer,
+            max_length=tokenizer.model_max_length,
+            config=model.config,
+            label_pieces=data_args.label_pieces,
         )
         train, validation = run.corpora.train, run.corpora.validation
         trainer = NegationScopeTrainer(
