@@ -208,6 +208,25 @@ def test_word_loss(with_words: bool, items: Any, labelled: bool) -> None:
     assert logits.grad.any() == labelled
 
 
+@pytest.mark.parametrize("items", [None, 13])
+def test_word_loss_of_probabilities(items: Any) -> None:
+    torch.manual_seed(0)
+    logits = torch.randn(*LABELS.shape, 2, dtype=torch.float64, requires_grad=True)
+    close(word_loss(logits, LABELS.double(), WORD_IDS, items), word_loss(logits, LABELS, WORD_IDS, items), 1e-6)
+    soft = torch.where(LABELS < 0, -100.0, torch.rand(LABELS.shape, dtype=torch.float64))
+    loss = word_loss(logits, soft, WORD_IDS, items)
+    scores, total = logits.log_softmax(-1), 0.0
+    for example, labels in enumerate(soft.tolist()):
+        for place, label in enumerate(labels):
+            if label >= 0:
+                own = WORD_IDS[example] == WORD_IDS[example, place]
+                out, inside = scores[example, own].mean(0)
+                total -= (1 - label) * out + label * inside
+    close(loss, (total / (items or (LABELS >= 0).sum())).float(), 1e-6)
+    loss.backward()
+    assert logits.grad.isfinite().all()
+
+
 def test_words_of_a_window_keep_their_numbers_in_the_sentence() -> None:
     logits = torch.randn(2, 5, 2, generator=torch.Generator().manual_seed(0))
     labels = torch.tensor([[-100, 1, -100, 0, -100], [-100, 0, 1, -100, -100]])

@@ -19,7 +19,7 @@ def word_loss(
 
     Args:
         logits: ``[B, L, C]``.
-        labels: ``[B, L]``, one per word, -100 elsewhere.
+        labels: ``[B, L]``, one per word, -100 elsewhere; of two classes, also the probability of the second.
         word_ids: ``[B, L]``, -1 for none; None: each labelled piece is a word.
         num_items_in_batch: divisor; None for the number of labels here.
     """
@@ -32,6 +32,8 @@ def word_loss(
         counts = torch.zeros_like(scores[..., :1]).scatter_add(1, slots, torch.ones_like(scores[..., :1]))
         sums = torch.zeros_like(scores).scatter_add(1, slots.expand_as(scores), scores)
         scores = (sums / counts.clamp(min=1)).gather(1, slots.expand_as(scores))
+    if labels.is_floating_point():
+        return _mean_cross_entropy(scores, labels, num_items_in_batch)
     return _mean_loss(scores.flatten(0, 1), labels.flatten(), num_items_in_batch)
 
 
@@ -39,6 +41,13 @@ def option_loss(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int
     """Negative log-likelihood of the correct options, from logits ``[B, C]`` and labels ``[B]``."""
     scores = log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     return _mean_loss(scores, labels.long(), num_items_in_batch)
+
+
+def _mean_cross_entropy(scores: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:
+    labelled = labels != IGNORED_LABEL
+    targets = torch.stack([1 - labels, labels], dim=-1).to(scores)
+    total = -(targets * scores).sum(-1).masked_fill(~labelled, 0).sum()
+    return total / (labelled.sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch)
 
 
 def _mean_loss(scores: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:

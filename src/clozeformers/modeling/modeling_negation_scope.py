@@ -191,7 +191,8 @@ class NegationScopeMixin(BackboneMixin):
             token_type_ids: ``[B, L]``, for backbones that take them.
             cue_mask: ``[B, L]``, 1 on the cue's own pieces (not on the cue token before them); None, or a row of
                 zeros, for no cue.
-            labels: ``[B, L]``, 0 or 1 at the first piece of each word, -100 elsewhere.
+            labels: ``[B, L]``, 0 or 1 at the first piece of each word, -100 elsewhere; or, as floats, probabilities to
+                be in scope, such as those of another model.
             word_ids: ``[B, L]``, index of each piece's word, -1 for none. With it, the loss of a word is the mean over
                 its pieces, as its predicted label is; without it, that of the labelled piece.
             inputs_embeds: ``[B, L, D]``, in place of `input_ids`.

@@ -59,6 +59,16 @@ class NegationDataArguments(DataArguments):
     input: Literal["augment", "normal"] | None = field(
         default=None, metadata={"help": "augment (of a new head): a special token precedes each cue word."}
     )
+    teachers: list[str] | None = field(
+        default=None,
+        metadata={"help": "Negation scope models whose probabilities are learnt along with the annotation."},
+    )
+    teacher_weight: float = field(
+        default=0.5, metadata={"help": "Weight of the teachers where there is an annotation, from 0 to 1."}
+    )
+    unlabelled_file: list[str] | None = field(
+        default=None, metadata={"help": "Texts, whole sentences a line, whose cues are learnt from the teachers alone."}
+    )
     label_pieces: Literal["all", "first"] = field(
         default="all",
         metadata={
@@ -91,6 +101,10 @@ def resolve_arguments(
     Raises:
         ValueError: an argument contradicts the model's head, there is neither head nor training, or no such attention.
     """
+    if data_args.unlabelled_file and not data_args.teachers:
+        raise ValueError("--unlabelled_file has no annotation; give --teachers, the models to learn it from")
+    if not 0 <= data_args.teacher_weight <= 1:
+        raise ValueError(f"--teacher_weight is {data_args.teacher_weight}; it must be between 0 and 1")
     if model_args.attention_variant is not None:
         attention_class(model_args.attention_variant)
     name, revision = model_args.model_name_or_path, model_args.revision

@@ -26,7 +26,8 @@ def encode_dataset(
     """Encode corpus rows with `encode_cues`; the number of inputs that are cut is logged as a warning.
 
     Args:
-        rows: of any corpora. A model of several conventions reads each row under that of its corpus.
+        rows: of any corpora, perhaps with the `target` that `teach` adds. A model of several conventions reads each
+            row under that of its corpus.
         tokenizer: a fast tokenizer.
         max_length: see `encode_cues`.
         config: of the model.
@@ -34,8 +35,9 @@ def encode_dataset(
         overlapping: see `encode_cues`.
 
     Returns:
-        One row a window: `input_ids`, `cue_mask`, `word_ids`, `labels` (0 or 1 at the first piece of each word, -100
-        elsewhere), `length`, `row` (the index of the corpus row), and its `scope` and `cue`, one label a word.
+        One row a window: `input_ids`, `cue_mask`, `word_ids`, `labels` (0 or 1, or the target, at the first piece of
+        each word, -100 elsewhere), `length`, `row` (the index of the corpus row), and its `scope` and `cue`, one label
+        a word.
     """
     num_cut = 0
 
@@ -52,12 +54,13 @@ def encode_dataset(
         )
         num_cut += sum(not window.is_whole for window in windows)
         scopes = [batch["scope"][window.example] for window in windows]
+        targets = [batch["target"][window.example] for window in windows] if "target" in batch else scopes
         word_ids = [window.word_ids for window in windows]
         return {
             "input_ids": [window.input_ids for window in windows],
             "cue_mask": [window.cue_mask for window in windows],
             "word_ids": [words if label_pieces == "all" else _first_pieces(words) for words in word_ids],
-            "labels": [_piece_labels(words, scope) for words, scope in zip(word_ids, scopes, strict=True)],
+            "labels": [_piece_labels(words, target) for words, target in zip(word_ids, targets, strict=True)],
             "length": [len(window.input_ids) for window in windows],
             "row": [indices[window.example] for window in windows],
             "scope": scopes,
@@ -86,6 +89,6 @@ def _first_pieces(word_ids: Sequence[int]) -> list[int]:
     return [word if word not in word_ids[:piece] else NO_WORD for piece, word in enumerate(word_ids)]
 
 
-def _piece_labels(word_ids: Sequence[int], scope: Sequence[int]) -> list[int]:
+def _piece_labels(word_ids: Sequence[int], scope: Sequence[float]) -> list[float]:
     """Put the label of each word at its first piece."""
     return [IGNORED_LABEL if word == NO_WORD else scope[word] for word in _first_pieces(word_ids)]

@@ -85,7 +85,15 @@ def _scope_probabilities(logits: torch.Tensor, labels: torch.Tensor) -> torch.Te
 
 
 def scopes(features: Dataset, predictions: Any) -> dict[int, list[int]]:
-    """Merge the windows of each corpus row: 1 for each word that is more likely in scope than out of it.
+    """For each corpus row, 1 for each word that is more likely in scope than not; see `probabilities_of_words`."""
+    return {
+        row: [int(value > 0.5) for value in values]
+        for row, values in probabilities_of_words(features, predictions).items()
+    }
+
+
+def probabilities_of_words(features: Dataset, predictions: Any) -> dict[int, list[float]]:
+    """Merge the windows of each corpus row: the probability of each word to be in scope.
 
     Args:
         features: that were predicted, in that order.
@@ -97,7 +105,7 @@ def scopes(features: Dataset, predictions: Any) -> dict[int, list[int]]:
         _, all_word_ids, all_pieces = windows.setdefault(row, (len(scope), [], []))
         all_word_ids.append(word_ids)
         all_pieces.append(pieces[: len(word_ids)].tolist())
-    return {row: [int(value > 0.5) for value in word_probabilities(*parts)] for row, parts in windows.items()}
+    return {row: word_probabilities(*parts) for row, parts in windows.items()}
 
 
 def write_predictions(rows: Dataset, scopes: Sequence[Sequence[int]], gold: Sequence[Path], path: Path) -> None:

@@ -22,6 +22,7 @@ from clozeformers.negation_scope.arguments import (
     resolve_arguments,
 )
 from clozeformers.negation_scope.card import card_of
+from clozeformers.negation_scope.distillation import teach
 from clozeformers.negation_scope.encoding import encode_dataset
 from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids
 from clozeformers.negation_scope.trainer import NegationScopeTrainer, write_predictions
@@ -43,10 +44,13 @@ def main(arguments: list[str]) -> dict[str, Any]:
         corpora=corpora,
         command=arguments,
         groups=sentence_ids(corpora.train),
-        parts=[] if corpora.train is None else corpora.train["corpus"],
+        parts=[] if corpora.train is None else list(corpora.train["corpus"]),
     )
     for run in experiment.runs():
-        model, tokenizer = load_model(model_args, data_args, corpora.train)
+        train, validation = run.corpora.train, run.corpora.validation
+        if train is not None and data_args.teachers:
+            train = teach(train, data_args, run.args)
+        model, tokenizer = load_model(model_args, data_args, train)
         encode = partial(
             encode_dataset,
             tokenizer=tokenizer,
@@ -54,7 +58,6 @@ def main(arguments: list[str]) -> dict[str, Any]:
             config=model.config,
             label_pieces=data_args.label_pieces,
         )
-        train, validation = run.corpora.train, run.corpora.validation
         trainer = NegationScopeTrainer(
             model,
             run.args,
