@@ -167,7 +167,7 @@ def test_the_baseline_is_a_linear_layer(name: str, head: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "albert", "deberta-v2", "modernbert", "xlnet"])
 def test_the_baseline_at_first_pieces_is_token_classification(name: str) -> None:
-    """The recipe minilm-token-classification trains what transformers' own model would be."""
+    """The recipe minilm-token-classification-augment trains what transformers' own model would be."""
     model, given = NEGATION.build(name, attention_variant=None), negation_inputs()
     given.pop("cue_mask")
     theirs = AutoModelForTokenClassification.from_config(backbone_config(name)).eval()
