@@ -1,8 +1,14 @@
-"""QANet and BiDAF as they are commonly implemented: the baseline of `extractive_qa.py`.
+"""QANet and BiDAF as they are commonly implemented: the baselines of `extractive_qa.py`.
 
-Contexts are padded to 400 words and questions to 50 in every batch; the character CNN and the highway network run on
-every token; the trilinear similarity concatenates [c ; q ; c * q] for every pair; self-attention materializes its
-weights; recurrent layers run on packed sequences. Sizes are the library's defaults.
+QANet: contexts are padded to 400 words and questions to 50 in every batch; the character CNN and the highway network
+run on every token; the trilinear similarity concatenates [c ; q ; c * q] for every pair; self-attention materializes
+its weights.
+
+BiDAF, over words only and in its best form: batches are sorted by length and padded to their own longest; the
+similarity and the output layers concatenate nothing; recurrent layers are bidirectional ones of torch over packed
+sequences.
+
+Sizes are those of the library's models beside them.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ import math
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, dropout, pad
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 CONTEXT, QUESTION, CHARACTERS = 400, 50, 16
 
@@ -136,40 +142,52 @@ class StraightforwardQANet(nn.Module):
         return start.squeeze(-1), end.squeeze(-1)
 
 
-def packed(rnn: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
-    """Run a recurrent layer over packed sequences."""
-    output, _ = rnn(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))
-    return pad_packed_sequence(output, batch_first=True, total_length=x.size(1))[0]
-
-
 class StraightforwardBiDAF(nn.Module):
-    """BiDAF with LSTMs of 128 units and 16 character filters."""
+    """BiDAF over words, with LSTMs of 100 units."""
 
-    def __init__(self, words: int) -> None:
+    def __init__(self, words: int, size: int = 100) -> None:
         super().__init__()
-        self.embedding = Embedding(words, 300, 16, 200, (0.2, 0.2))
-        self.encoder = nn.LSTM(self.embedding.size, 128, batch_first=True, bidirectional=True)
-        self.similarity = ConcatenatedTrilinear(256)
-        self.modeling = nn.LSTM(1024, 128, num_layers=2, dropout=0.2, batch_first=True, bidirectional=True)
-        self.last = nn.LSTM(256, 128, batch_first=True, bidirectional=True)
-        self.start, self.end = nn.Linear(1280, 1), nn.Linear(1280, 1)
+        self.words = nn.Embedding(words, 300)
+        self.words.weight.requires_grad = False
+        self.transforms = nn.ModuleList(nn.Linear(300, 300) for _ in range(2))
+        self.gates = nn.ModuleList(nn.Linear(300, 300) for _ in range(2))
+        self.encoder = nn.LSTM(300, size, batch_first=True, bidirectional=True)
+        self.of_context, self.of_question = (nn.Linear(2 * size, 1, bias=False) for _ in range(2))
+        self.of_both = nn.Parameter(torch.full((2 * size,), size**-0.5))
+        self.modeling = nn.LSTM(8 * size, size, num_layers=2, dropout=0.2, batch_first=True, bidirectional=True)
+        self.last = nn.LSTM(2 * size, size, batch_first=True, bidirectional=True)
+        self.attended = nn.Linear(8 * size, 2, bias=False)
+        self.start, self.end = (nn.Linear(2 * size, 1, bias=False) for _ in range(2))
 
-    def forward(
-        self, context: Tensor, question: Tensor, chars: Tensor, question_chars: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Start and end logits ``[B, 400]``."""
+    def forward(self, context: Tensor, question: Tensor) -> tuple[Tensor, Tensor]:
+        """Word ids ``[B, M]`` and ``[B, N]`` -> start and end logits ``[B, M]``."""
         context_mask, question_mask = context != 0, question != 0
         lengths = context_mask.sum(1)
-        c = packed(self.encoder, self.drop(self.embedding(context, chars)), lengths)
-        q = packed(self.encoder, self.drop(self.embedding(question, question_chars)), question_mask.sum(1))
-        scores = self.similarity(self.drop(c), self.drop(q))
+        c = self.run(self.encoder, self.embed(context), lengths)
+        q = self.run(self.encoder, self.embed(question), question_mask.sum(1))
+        dropped, asked = self.drop(c), self.drop(q)
+        scores = self.of_context(dropped) + self.of_question(asked).transpose(1, 2)
+        scores = scores + (dropped * self.of_both) @ asked.transpose(1, 2)
         a = masked(scores, question_mask.unsqueeze(1)) @ q
         summary = masked(scores.masked_fill(~question_mask.unsqueeze(1), -1e30).amax(2), context_mask).unsqueeze(1) @ c
-        g = torch.cat([c, a, c * a, c * summary], dim=-1)
-        m = packed(self.modeling, self.drop(g), lengths)
-        last = packed(self.last, self.drop(m), lengths)
-        start = self.start(self.drop(torch.cat([g, m], dim=-1)))
-        return start.squeeze(-1), self.end(self.drop(torch.cat([g, last], dim=-1))).squeeze(-1)
+        g = self.drop(torch.cat([c, a, c * a, c * summary], dim=-1))
+        m = self.drop(self.run(self.modeling, g, lengths))
+        start, end = self.attended(g).unbind(-1)
+        last = self.drop(self.run(self.last, m, lengths))
+        return start + self.start(m).squeeze(-1), end + self.end(last).squeeze(-1)
+
+    def embed(self, words: Tensor) -> Tensor:
+        """Word vectors through a highway network, ``[B, L] -> [B, L, 300]``."""
+        x = self.drop(self.words(words))
+        for transform, gate in zip(self.transforms, self.gates, strict=True):
+            g = gate(x).sigmoid()
+            x = g * transform(x).relu() + (1 - g) * x
+        return self.drop(x)
+
+    def run(self, rnn: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
+        """Run a recurrent layer over packed sequences."""
+        output, _ = rnn(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))
+        return pad_packed_sequence(output, batch_first=True, total_length=x.size(1))[0]
 
     def drop(self, x: Tensor) -> Tensor:
         """Dropout."""
@@ -181,6 +199,13 @@ def padded_inputs(examples: list[tuple[Tensor, Tensor]], characters: Tensor) -> 
     context = torch.stack([pad(c, (0, CONTEXT - len(c))) for c, _ in examples])
     question = torch.stack([pad(q, (0, QUESTION - len(q))) for _, q in examples])
     return [context, question, characters[context], characters[question]]
+
+
+def sorted_batches(examples: list[tuple[Tensor, Tensor]], size: int) -> list[list[Tensor]]:
+    """Contexts and questions in batches of similar length, padded to the longest of each."""
+    by_length = sorted(examples, key=lambda example: len(example[0]))
+    batches = [by_length[first : first + size] for first in range(0, len(by_length), size)]
+    return [[pad_sequence(texts, batch_first=True) for texts in zip(*batch, strict=True)] for batch in batches]
 
 
 def loss(logits: tuple[Tensor, Tensor], starts: Tensor) -> Tensor:

@@ -164,7 +164,7 @@ def test_arguments_may_have_the_order_that_the_help_shows(command: str, capsys: 
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     usage = capsys.readouterr().out.partition("\n\n")[0]
-    usage = re.sub(r"\[--weighted\]|\[--output \w+\]", "", usage)  # would end the values of --weights
+    usage = re.sub(r"\[--(method|output) \w+\]", "", usage)  # would end the values of --weights
     shown = re.findall(r"--[a-z]+|[A-Z]+", usage)
     options = _parser().parse_args([command, *(word if word.startswith("-") else "1" for word in shown)])
     assert options.name == command

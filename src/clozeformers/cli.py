@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import report_error
+from .voting import VOTE_METHODS
 
 _COLOURS = {"cue": ("\x1b[1;31m", "\x1b[0m"), "scope": ("\x1b[4;32m", "\x1b[0m")}
 _BRACKETS = {"cue": ("[", "]"), "scope": ("{", "}")}
@@ -61,12 +62,18 @@ def _parser() -> argparse.ArgumentParser:
         "ensemble",
         _ensemble,
         "let the predictions of several models vote, and score all",
-        "DATA FILE [FILE ...] [--weights WEIGHT [WEIGHT ...]] [--weighted] [--output FILE]",
+        "DATA FILE [FILE ...] [--weights WEIGHT [WEIGHT ...]] [--method METHOD] [--output FILE]",
     )
     ensemble.add_argument("data", type=Path, metavar="DATA", help="the questions, a SQuAD file")
     ensemble.add_argument("predictions", type=Path, nargs="+", metavar="FILE", help="predictions, one file a model")
     ensemble.add_argument("--weights", type=float, nargs="+", help="one a model, such as its F1 on development data")
-    ensemble.add_argument("--weighted", action="store_true", help="sum the weights instead of counting votes")
+    ensemble.add_argument(
+        "--method",
+        choices=VOTE_METHODS,
+        default="majority",
+        help="what decides: the number of votes, the sum of weights, that of their log odds, or the sum of the "
+        "probabilities in the n-best lists (default: %(default)s)",
+    )
     ensemble.add_argument("--output", type=Path, help="write the chosen answers to this file")
     analyze = add("analyze", _analyze, "tables, charts and a report of a model's errors")
     analyze.add_argument("data", type=Path, metavar="DATA", help="the questions, a file of SQuAD or ReCAM")
@@ -156,9 +163,9 @@ def _ensemble(options: argparse.Namespace) -> Iterator[str]:
 
     rows = load_squad(options.data)
     references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
-    chosen = ensemble_files(options.predictions, options.weights, options.weighted)
+    chosen = ensemble_files(options.predictions, options.weights, options.method)
     answers = {str(path): read_predictions(path) for path in options.predictions}
-    answers["weighted vote" if options.weighted else "vote"] = chosen
+    answers[f"vote ({options.method})"] = chosen
     scores = {name: squad_scores(predicted, references) for name, predicted in answers.items()}
     if options.output is not None:
         write_json(chosen, options.output)

@@ -104,16 +104,35 @@ def test_attentions(name: str, lengths: list[tuple[int, int]], seed: int) -> Non
             torch.testing.assert_close(one, other, **TOLERANCE)
 
 
+@pytest.mark.parametrize("grad", [True, False])
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_bidirectional_rnn(kind: Any) -> None:
-    module = BidirectionalRNN(kind, 4, 3, num_layers=2).double()
+def test_bidirectional_rnn(kind: Any, grad: bool) -> None:
+    module = BidirectionalRNN(kind, 4, 3, num_layers=2).double().eval()
     randomise(module)
-    inputs = torch.randn(3, 5, 4, dtype=torch.float64)
-    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 1, 0, 1, 1]], dtype=torch.bool)
-    out = module(inputs, mask)
+    inputs = torch.randn(4, 5, 4, dtype=torch.float64)
+    mask = torch.tensor([[1, 1, 0, 0, 0], [1, 1, 1, 1, 0], [0, 1, 0, 1, 1], [0] * 5], dtype=torch.bool)
+    with torch.set_grad_enabled(grad), torch.profiler.profile() as profile:
+        out = module(inputs, mask)
+    assert sum(event.name == f"aten::{kind}" for event in profile.events()) == (4 if grad else 1)
     for number in range(3):
         real = mask[number]
         torch.testing.assert_close(out[number, real], literal.bidirectional(module, inputs[number, real]), **TOLERANCE)
+
+
+@pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated:DeprecationWarning", "ignore:torch.quantize")
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_changed_recurrent_layers_are_called(kind: Any) -> None:
+    """A single call of all layers would pass over hooks and over what takes a layer's place."""
+    module, called = BidirectionalRNN(kind, 4, 3).eval(), []
+    inputs, mask = torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool)
+    with torch.no_grad():
+        expected = module(inputs, mask)
+        module.forwards[0].register_forward_hook(lambda *_: called.append(kind))
+        torch.testing.assert_close(module(inputs, mask), expected, atol=1e-6, rtol=0)
+        assert called == [kind]
+        quantised = torch.ao.quantization.quantize_dynamic(module, {torch.nn.LSTM, torch.nn.GRU})
+        torch.testing.assert_close(quantised(inputs, mask), expected, atol=0.05, rtol=0)
+        assert module.bfloat16()(inputs.bfloat16(), mask).dtype == torch.bfloat16
 
 
 def test_encoder_stack() -> None:

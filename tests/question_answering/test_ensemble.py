@@ -42,7 +42,7 @@ def test_answers_are_compared_by_span_if_all_have_nbest_files(tmp_path):
     assert ensemble_files(paths, weights) == {"1": "the Rhine", "2": "Bonn"}
     paths[0].with_name(NBEST_FILE).unlink()
     assert ensemble_files(paths, weights)["1"] == "Rhine"
-    assert ensemble_files([str(path) for path in paths], weights, weighted=True)["1"] == "Rhine"
+    assert ensemble_files([str(path) for path in paths], weights, "weighted")["1"] == "Rhine"
 
 
 def test_answers_are_compared_by_text_without_nbest_files(tmp_path):
@@ -50,7 +50,7 @@ def test_answers_are_compared_by_text_without_nbest_files(tmp_path):
     paths = [write_run(tmp_path / str(number), run) for number, run in enumerate(runs)]
     assert ensemble_files(paths) == {"1": "Rhine", "2": "", "3": "y"}
     assert list(ensemble_files(paths[1:])) == ["1", "3", "2"]
-    assert ensemble_files(paths, [71.0, 30.0, 40.0], weighted=True) == {"1": "Rhine", "2": "", "3": "x"}
+    assert ensemble_files(paths, [71.0, 30.0, 40.0], "weighted") == {"1": "Rhine", "2": "", "3": "x"}
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -73,6 +73,25 @@ def test_answer_that_is_missing_from_the_nbest_list_still_votes(tmp_path):
         write_run(tmp_path / "c", {"1": "Rhine"}, {"1": best(("Rhine", 4))}),
     ]
     assert ensemble_files(paths) == {"1": "Main"}
+
+
+def test_summed_probabilities(tmp_path):
+    """An answer that two models have second wins; no answer counts only where a model predicts it."""
+    rhine, delta = ("the Rhine", 0, -1.2), ("Rhine delta", 4, -1.3)
+    paths = []
+    for number, found in enumerate([(("Bonn", 30, -1.1), rhine), (("Main", 40, -1.15), delta), (delta, rhine)]):
+        answers = [answer for *place, score in found for answer in best(tuple(place), score=score)["answers"]]
+        nbest = {"1": {"answers": answers, "no_answer_score": -0.9}}
+        paths.append(write_run(tmp_path / str(number), {"1": found[0][0]}, nbest))
+    for order in (1, -1):
+        assert ensemble_files(paths[::order], method="sum") == {"1": "the Rhine"}
+        assert ensemble_files(paths[:2][::order], method="sum") == {"1": "the Rhine"}
+    assert ensemble_files(paths, [1, 9, 0], "sum") == {"1": "Main"}
+    paths[2].write_text('{"1": ""}')
+    assert ensemble_files(paths, method="sum") == {"1": ""}
+    paths[0].with_name(NBEST_FILE).unlink()
+    with pytest.raises(FileNotFoundError, match=r"there is no .*nbest_predictions\.json, whose .* another method"):
+        ensemble_files(paths, method="sum")
 
 
 @pytest.mark.parametrize("other", [{"1": "x"}, {"1": "x", "2": "y", "3": "z"}])

@@ -210,6 +210,7 @@ def test_a_run_is_pushed_whole_and_the_token_nowhere_written(
         (["--validation_fraction", "1.5"], "between 0 and 1"),
         (["--max_train_samples", "0"], "at least 1"),
         (["--eval_strategy", "epoch"], "evaluation needs a validation set"),
+        (["--early_stopping_patience", "2", "--eval_strategy", "no"], "--early_stopping_patience 2 needs evaluations"),
         (["--remove_unused_columns", "true"], "leave it out"),
         (["--dataset_config_name", "a"], "give --dataset_name as well"),
         (["--test_file", "{train}", "{train}"], "--test_file names .* twice"),

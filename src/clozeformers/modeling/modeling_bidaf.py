@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
+from torch.nn.functional import dropout, linear
 from transformers import initialization as init
 
 from .configuration_bidaf import BiDAFConfig
@@ -20,7 +20,7 @@ from .configuration_word_reader import NUM_SPECIAL_TOKENS, QUESTION_WORDS
 from .context_query_attention import build_attention
 from .embeddings import WordEmbeddings
 from .modeling_word_reader import Reading, WordReaderForQuestionAnswering
-from .recurrent import BidirectionalRNN
+from .recurrent import BidirectionalRNN, is_plain
 from .span_decoding import rescore_log_probs
 
 NUM_WORD_FEATURES = 3
@@ -142,11 +142,12 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
             modeled = self._dropout(modeled)
             start, end = self.start(modeled), self.end(modeled)
         else:
-            start = self.start(self._dropout(torch.cat([read, modeled], dim=-1)))
+            read = self._dropout(read)
+            start = linear_of_parts(self.start, read, self._dropout(modeled))
             ending = self.end_rnn(modeled, context_mask)
             states.append((ending, None))
-            end = self._dropout(torch.cat([read, ending], dim=-1))
-            end = self.end(torch.cat([start, end], dim=-1) if self.config.output == "conditional" else end)
+            conditions = [start] if self.config.output == "conditional" else []
+            end = linear_of_parts(self.end, *conditions, read, self._dropout(ending))
         return Reading(start.squeeze(-1), end.squeeze(-1), tuple(states), weights)
 
     def _special_ids(self, inputs_embeds: Tensor | None, *masks: Tensor | None) -> Tensor:
@@ -173,3 +174,12 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         none = start[:, :1] + end[:, :1]
         starts, ends = rescore_log_probs(start[:, 1:], end[:, 1:], self.config.span_rescoring)
         return torch.cat([none, starts], dim=1), torch.cat([none, ends], dim=1)
+
+
+def linear_of_parts(layer: nn.Module, *parts: Tensor) -> Tensor:
+    """``layer(torch.cat(parts, dim=-1))`` for a layer without bias; wide parts are not copied if that is possible."""
+    if not (isinstance(layer, nn.Linear) and is_plain(layer, parts[0])):
+        outputs: Tensor = layer(torch.cat(parts, dim=-1))
+        return outputs
+    weights = layer.weight.split([part.size(-1) for part in parts], dim=-1)
+    return torch.stack([linear(part, weight) for part, weight in zip(parts, weights, strict=True)]).sum(0)

@@ -358,6 +358,11 @@ def _check(args: Any, data_args: Any, corpora: Corpora) -> None:
                 f"--test_file {name} holds rows of the training data, which each fold but one trains on; leave it out: "
                 f"with --num_folds, every training row is scored as a part of the {HELD_OUT}"
             )
+    if args.early_stopping_patience is not None and args.eval_strategy == "no" and corpora.train is not None:
+        raise ValueError(
+            f"--early_stopping_patience {args.early_stopping_patience} needs evaluations: give --eval_strategy epoch "
+            "and --save_strategy epoch, or leave the patience out, also of the recipe"
+        )
     evaluates = args.eval_strategy != "no" or args.load_best_model_at_end
     if evaluates and corpora.train is not None and corpora.validation is None and not args.num_folds:
         raise ValueError(
