@@ -352,3 +352,10 @@ def test_a_record_makes_the_tables_of_results(tiny: Tiny, tmp_path: Path, monkey
     cell = {"model": "baseline", "data": "CD-SCO", "runs": [{"run": "", "scores": scores}]}
     text = tables.experiment_tables({"experiment": "minilm-cd-sco", "cells": [cell], "figures": {}})
     assert "| baseline | 90.00 (1) | 91.00 (1) | 92.00 (1) | 60.00 (1) |\n| OA-C | – | – | – | – |" in text
+
+
+def test_the_example_of_contributing_is_an_experiment(tmp_path: Path) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(text.partition("```yaml\n")[2].partition("```")[0])
+    experiment = read_experiment(tmp_path / "own.yaml")
+    assert experiment.cells(["Scores"]) == [("baseline", "own"), ("OA-EM", "own")]

@@ -7,12 +7,13 @@ with arguments, or a vote of models), the data (what is trained on and scored), 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 from huggingface_hub.errors import StrictDataclassError
@@ -30,6 +31,15 @@ Part = TypeVar("Part")
 Table = ScoreTable | DerivedTable | CurvesFigure | AnalysisFigure | CountsTable
 _KINDS: dict[str, type] = {"measures": ScoreTable, "derive": DerivedTable, "curves": CurvesFigure}
 _KINDS |= {"analyze": AnalysisFigure, "count": CountsTable}
+
+
+class Place(NamedTuple):
+    """What a number of a table of scores is of: the model's name in the table, data, test set, measure."""
+
+    model: str
+    data: str
+    test: str
+    measure: str
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,26 @@ class ExperimentFile:
                     found[model, data] = None
         return list(found)
 
+    def places(self, table: ScoreTable) -> dict[tuple[str, ...], list[Place]]:
+        """The rows of a table of scores, by model or by data and test set, with the places of each."""
+        tests = [(part, test) for part in table.data for test in self.data[part].test]
+        tests = [each for each in tests if not table.tests or each[1] in table.tests]
+        if table.rows == "data":
+            return {
+                row: [Place(label, *row, measure) for label in table.models for measure in table.measures]
+                for row in tests
+            }
+        return {
+            (label,): [Place(label, *test, measure) for test in tests for measure in table.measures]
+            for label in table.models
+        }
+
+    def published(self, table: ScoreTable) -> dict[Place, float]:
+        """The paper's numbers of a table."""
+        rows = self.places(table)
+        pairs = (pair for row, values in _published_rows(table).items() for pair in zip(rows[row], values, strict=True))
+        return {place: value for place, value in pairs if value is not None}
+
 
 def find_experiment(name: str) -> Path:
     """The file of an experiment: `name` itself, or the one of that name in the package."""
@@ -120,7 +150,7 @@ def read_experiment(path: Path) -> ExperimentFile:
 
     def build_all(field: str, kind_of: Any) -> dict[str, Any]:
         own = values.get(field)
-        if not isinstance(own, dict) or not own:
+        if not isinstance(own, dict) or not own or not all(isinstance(name, str) for name in own):
             raise CorpusError(*_locate(path, [field]), f"{field} must be a mapping of names")
         return {name: build(*kind_of(name, value), field, name) for name, value in own.items()}
 
@@ -138,7 +168,11 @@ def read_experiment(path: Path) -> ExperimentFile:
         "data": build_all("data", lambda _, value: (Data, value)),
         "tables": build_all("tables", table_kind),
     }
+    for own, kind in {"task": str, "title": str, "files": dict, "arguments": dict}.items():
+        if not isinstance(values.get(own, kind()), kind):
+            raise CorpusError(*_locate(path, [own]), f"{own} is {values[own]!r}; it must be a {kind.__name__}")
     experiment = build(ExperimentFile, {**values, **parts, "path": path})
+    _check_name(path, ["task"], experiment.task, [folder.name for folder in sorted(RECIPES.iterdir())], "task")
     tables = {name: _complete(experiment, table) for name, table in experiment.tables.items()}
     experiment = dataclasses.replace(experiment, tables=tables)
     _check(experiment)
@@ -175,12 +209,11 @@ def _check(experiment: ExperimentFile) -> None:
         named = [*part.train, *([part.validation] if part.validation else [])]
         for file in [*named, *(file for files in part.test.values() for file in test_files(files))]:
             _check_name(path, ("data", name), file, experiment.files, "file (under `files`)")
-    owners = {("models", name): model.arguments for name, model in models.items()}
-    owners |= {("data", name): part.arguments for name, part in data.items()}
-    for keys, arguments in [*owners.items(), ((), experiment.arguments)]:
-        for option, value in arguments.items():
-            for file in PLACEHOLDER.findall(value) if isinstance(value, str) else ():
-                _check_name(path, (*keys, "arguments", option), file, experiment.files, "file (under `files`)")
+    owners: dict[tuple[str, ...], Any] = {("models", name): model for name, model in models.items()}
+    owners |= {("data", name): part for name, part in data.items()} | {(): experiment}
+    for keys, owner in owners.items():
+        for file in names_of_files(owner.arguments):
+            _check_name(path, (*keys, "arguments"), file, experiment.files, "file (under `files`)")
     for name, table in experiment.tables.items():
         _check_table(experiment, ("tables", name), table)
 
@@ -198,32 +231,32 @@ def _check_table(experiment: ExperimentFile, keys: tuple[str, ...], table: Any) 
         _check_name(path, (*keys, "data"), part, experiment.data, "data")
     if isinstance(table, AnalysisFigure):
         _check_name(path, (*keys, "test"), table.test, experiment.data[table.data].test, "test set")
+        if len(test_files(experiment.data[table.data].test[table.test])) != 1:
+            raise experiment.error([*keys, "test"], "an analysis is of a test set with one file")
     if isinstance(table, ScoreTable):
         if table.baseline:
             _check_name(path, (*keys, "baseline"), table.baseline, table.models, "model in this table")
         if table.rows == "data" and len(table.measures) > 1:
             raise experiment.error([*keys, "measures"], "a table with `rows: data` has one measure")
-        _check_published(experiment, (*keys, "published"), table)
+        rows = experiment.places(table)
+        for row, values in _published_rows(table).items():
+            if row not in rows:
+                raise experiment.error([*keys, "published", *row], f"the table has no row {', '.join(row)}")
+            if not isinstance(values, list) or len(values) != len(rows[row]):
+                problem = f"{values!r} must be a list of {len(rows[row])} numbers, null for none"
+                raise experiment.error([*keys, "published", *row], problem)
 
 
-def _check_published(experiment: ExperimentFile, keys: tuple[str, ...], table: ScoreTable) -> None:
-    shown = {(part, test) for part in table.data for test in tests_of(experiment, table, part)}
-    by_row: dict[tuple[str, ...], Any] = {(row,): values for row, values in table.published.items()}
-    rows: list[tuple[str, ...]] = [(label,) for label in table.models]
-    columns = len(shown) * len(table.measures)
-    if table.rows == "data":
-        by_row = {(part, test): row for (part,), tests in by_row.items() for test, row in tests.items()}
-        rows, columns = list(shown), len(table.models)
-    for row, values in by_row.items():
-        if row not in rows:
-            raise experiment.error([*keys, *row], f"the table has no row {', '.join(row)}")
-        if not isinstance(values, list) or len(values) != columns:
-            raise experiment.error([*keys, *row], f"{values!r} must be a list of {columns} numbers, null for none")
+def _published_rows(table: ScoreTable) -> dict[tuple[str, ...], Any]:
+    if table.rows == "models":
+        return {(label,): values for label, values in table.published.items()}
+    by_data = {part: tests if isinstance(tests, dict) else {"": tests} for part, tests in table.published.items()}
+    return {(part, test): values for part, tests in by_data.items() for test, values in tests.items()}
 
 
-def tests_of(experiment: ExperimentFile, table: ScoreTable, data: str) -> list[str]:
-    """The test sets of the data that a table shows."""
-    return [test for test in experiment.data[data].test if not table.tests or test in table.tests]
+def names_of_files(arguments: Mapping[str, Any]) -> list[str]:
+    """The names of files that stand in braces in the values of arguments."""
+    return PLACEHOLDER.findall(json.dumps(arguments))
 
 
 def test_files(given: str | list[str]) -> list[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..analysis.tables import markdown_table
 from .corpora import HELD_OUT
-from .experiment_file import ExperimentFile, tests_of
+from .experiment_file import ExperimentFile, Place
 from .experiment_schema import CountsTable, DerivedTable, ScoreTable
 
 Cells = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -22,15 +22,6 @@ _MOST_EXACT_PAIRS = 20
 LEGEND = (
     "Measured here, as mean ± standard deviation (number of runs) / the paper's number; – is not run, or not stated."
 )
-
-
-class Place(NamedTuple):
-    """What a number of a table of scores is of, and where it stands."""
-
-    model: str
-    data: str
-    test: str
-    measure: str
 
 
 def render_experiment(
@@ -85,7 +76,7 @@ def sign_flip_p(differences: Sequence[float]) -> float:
 
 
 def _scores(experiment: ExperimentFile, table: ScoreTable, cells: Cells) -> str:
-    published = published_numbers(experiment, table)
+    published = experiment.published(table)
 
     def show(place: Place) -> str:
         number = _number(place.measure)
@@ -98,7 +89,7 @@ def _scores(experiment: ExperimentFile, table: ScoreTable, cells: Cells) -> str:
 
 def _differences(experiment: ExperimentFile, table: ScoreTable, cells: Cells) -> Iterator[str]:
     """The same table of differences to the baseline, with the test; nothing before there are any."""
-    published, pairs = published_numbers(experiment, table), []
+    published, pairs = experiment.published(table), []
 
     def show(place: Place) -> str:
         number, against = _number(place.measure).replace(":", ":+"), place._replace(model=str(table.baseline))
@@ -126,20 +117,22 @@ def _differences(experiment: ExperimentFile, table: ScoreTable, cells: Cells) ->
 
 def _layout(experiment: ExperimentFile, table: ScoreTable, show: Any, labels: Any) -> str:
     """The table with `show(place)` in each of its places, for some of its models."""
-    tests = [(part, test) for part in table.data for test in tests_of(experiment, table, part)]
+    rows = {
+        row: [place for place in row_places if place.model in labels]
+        for row, row_places in experiment.places(table).items()
+    }
     if table.rows == "data":
-        (measure,) = table.measures
         header = ["trained on", "test set", *labels]
-        rows = [[*row, *(show(Place(label, *row, measure)) for label in labels)] for row in tests]
     else:
-        several = len(table.measures) > 1
-        columns = [(part, test, measure) for part, test in tests for measure in table.measures]
-        names = [
-            [test] * (len(tests) > 1) + [table.measures[m]] * (several or len(tests) == 1) for _, test, m in columns
-        ]
+        columns = next(iter(rows.values()))
+        num_tests, num_measures = len({place[1:3] for place in columns}), len(table.measures)
+        names = (
+            [p.test] * (num_tests > 1) + [table.measures[p.measure]] * (num_measures > 1 or num_tests == 1)
+            for p in columns
+        )
         header = ["model", *map(", ".join, names)]
-        rows = [[label, *(show(Place(label, *column)) for column in columns)] for label in labels]
-    return markdown_table(header, rows, len(header) - (2 if table.rows == "data" else 1))
+    shown = [[*row, *map(show, row_places)] for row, row_places in rows.items() if row_places]
+    return markdown_table(header, shown, len(header) - len(next(iter(rows))))
 
 
 def measured(experiment: ExperimentFile, table: ScoreTable, cells: Cells, place: Place) -> dict[str, float]:
@@ -148,22 +141,6 @@ def measured(experiment: ExperimentFile, table: ScoreTable, cells: Cells, place:
     test = HELD_OUT if experiment.data[place.data].test[place.test] == HELD_OUT else place.test
     found = {run["run"]: run["scores"].get(test, {}).get(place.measure, run.get(place.measure)) for run in cell["runs"]}
     return {run: float(value) for run, value in found.items() if value is not None}
-
-
-def published_numbers(experiment: ExperimentFile, table: ScoreTable) -> dict[Place, float]:
-    """The paper's numbers of a table."""
-    tests = [(part, test) for part in table.data for test in tests_of(experiment, table, part)]
-    numbers: dict[Place, float | None] = {}
-    if table.rows == "data":
-        (measure,) = table.measures
-        for part, test in tests:
-            row = table.published.get(part, {}).get(test) or [None] * len(table.models)
-            numbers |= {Place(m, part, test, measure): value for m, value in zip(table.models, row, strict=True)}
-    else:
-        columns = [(part, test, measure) for part, test in tests for measure in table.measures]
-        for label, row in table.published.items():
-            numbers |= {Place(label, *column): value for column, value in zip(columns, row, strict=True)}
-    return {place: value for place, value in numbers.items() if value is not None}
 
 
 def _number(measure: str) -> str:
@@ -222,19 +199,17 @@ def score_frame(experiment: ExperimentFile, table: Any, cells: Cells | None) -> 
     Returns:
         A column a model; the rows are indexed by `trained on` and `test set`.
     """
-    (measure,) = table.measures
-    published = published_numbers(experiment, table)
-    rows = [(part, test) for part in table.data for test in tests_of(experiment, table, part)]
-    index = pd.MultiIndex.from_tuples(rows, names=["trained on", "test set"])
-    frame = pd.DataFrame(math.nan, index=index, columns=list(table.models))
-    for row in rows:
-        for label in table.models:
-            place = Place(label, *row, measure)
-            if cells is None:
-                frame.loc[row, label] = published.get(place, math.nan)
-            elif scores := measured(experiment, table, cells, place):
-                frame.loc[row, label] = statistics.fmean(scores.values())
-    return frame
+    published, rows = experiment.published(table), experiment.places(table)
+
+    def number(place: Place) -> float:
+        if cells is None:
+            return published.get(place, math.nan)
+        scores = measured(experiment, table, cells, place)
+        return statistics.fmean(scores.values()) if scores else math.nan
+
+    index = pd.MultiIndex.from_tuples(list(rows), names=["trained on", "test set"])
+    values = [[number(place) for place in row] for row in rows.values()]
+    return pd.DataFrame(values, index=index, columns=list(table.models))
 
 
 def mean_differences(frames: Mapping[str, pd.DataFrame], table: DerivedTable) -> pd.DataFrame:

@@ -13,11 +13,11 @@ from typing import Any
 
 from ..analysis.curves import training_curves, write_training_curves
 from ..errors import is_user_error
-from ..files import read_json_object, write_json
+from ..files import read_json_object, read_text, write_json
 from ..text import did_you_mean
 from .corpora import HELD_OUT, file_label
 from .experiment import RESULTS_FILE, digest
-from .experiment_file import PLACEHOLDER, ExperimentFile, test_files
+from .experiment_file import PLACEHOLDER, ExperimentFile, names_of_files, test_files
 from .experiment_schema import AnalysisFigure, CurvesFigure, Model
 from .recipe import as_arguments, check_command, merge_fields
 
@@ -113,7 +113,7 @@ class Reproduction:
         return found
 
     def figures(self, tables: Sequence[str], analyze_files: Callable[..., Any] | None) -> dict[str, str]:
-        """Draw the figures of which all cells are finished; returns Markdown by name.
+        """Draw the figures of which all cells are finished, and the data given; returns Markdown by name.
 
         Args:
             tables: names of tables, of which those that are no figures are left out.
@@ -121,21 +121,29 @@ class Reproduction:
         """
         drawn: dict[str, str] = {}
         for name in tables:
-            table, folder = self.experiment.tables[name], self.folder / "figures" / file_label(name)
             cells = self.experiment.cells([name])
-            if not all((self.cell_folder(cell) / _CELL_FILE).exists() for cell in cells):
-                continue
-            if isinstance(table, CurvesFigure):
-                runs = {label: self.cell_folder((model, table.data)) for label, model in table.models.items()}
-                for measure in table.curves:
-                    curves = training_curves(runs, measure)
-                    write_training_curves(curves, folder / measure)
-                    drawn[f"{name}, {measure}"] = _body(curves.to_markdown())
-            elif isinstance(table, AnalysisFigure) and analyze_files is not None:
-                (file,) = test_files(self.experiment.data[table.data].test[table.test])
-                if file in self.files:
-                    predictions = self._predictions(cells[0], table.test)
-                    drawn[name] = _body(analyze_files(self.files[file], predictions, folder).to_markdown())
+            if all((self.cell_folder(cell) / _CELL_FILE).exists() for cell in cells):
+                try:
+                    drawn |= self._draw(name, cells[0], analyze_files)
+                except (ImportError, OSError, ValueError) as error:
+                    self.failures.append(f"{name}: {error}")
+        return drawn
+
+    def _draw(self, name: str, cell: Cell, analyze_files: Callable[..., Any] | None) -> dict[str, str]:
+        table, folder = self.experiment.tables[name], self.folder / "figures" / file_label(name)
+        drawn = {}
+        if isinstance(table, CurvesFigure):
+            runs = {label: self.cell_folder((model, table.data)) for label, model in table.models.items()}
+            for measure in table.curves:
+                curves = training_curves(runs, measure)
+                write_training_curves(curves, folder / measure)
+                drawn[f"{name}, {measure}"] = _body(curves.to_markdown())
+        elif isinstance(table, AnalysisFigure) and analyze_files is not None:
+            (file,) = test_files(self.experiment.data[table.data].test[table.test])
+            if file in self.files:
+                analyze_files(self.files[file], self._predictions(cell, table.test), folder)
+            if (folder / "analysis.md").exists():
+                drawn[name] = _body(read_text(folder / "analysis.md"))
         return drawn
 
     # -------------------------------------------------------------------------------------------------------- commands
@@ -146,10 +154,10 @@ class Reproduction:
     def _missing(self, cell: Cell) -> list[str]:
         """Names of the files that a cell needs and that were not given; one test set is enough."""
         model, data = self._model(cell), self.experiment.data[cell[1]]
-        members = [self.experiment.models[name] for name in model.vote] or [model]
+        members: list[Any] = [self.experiment.models[name] for name in model.vote] or [model]
         needed = [*data.train, *([data.validation] if data.validation else [])]
-        for arguments in (self.experiment.arguments, data.arguments, *(member.arguments for member in members)):
-            needed += PLACEHOLDER.findall(" ".join(value for value in arguments.values() if isinstance(value, str)))
+        for owner in (self.experiment, data, *members):
+            needed += names_of_files(owner.arguments)
         missing = [name for name in dict.fromkeys(needed) if name not in self.files]
         scored = HELD_OUT in data.test.values() or self._tests(cell)
         return missing if missing or scored else [name for files in data.test.values() for name in test_files(files)]
