@@ -3,7 +3,7 @@
     python benchmarks/update_tables.py
 
 A table is placed between `<!-- table: PATTERN ... -->` and `<!-- /table -->`. The patterns are relative to the
-repository root and select either results of training scripts or the JSON file of one benchmark.
+repository root and select either results of training scripts, or the JSON file of one benchmark or one experiment.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import re
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from clozeformers.cli import main as clozeformers
 from clozeformers.files import write_text
+from clozeformers.training.experiment_file import find_experiment, read_experiment
+from clozeformers.training.experiment_tables import LEGEND, render_experiment
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = (ROOT / "RESULTS.md", ROOT / "benchmarks" / "README.md")
@@ -36,12 +39,22 @@ def table(patterns: str) -> str:
     files = select(patterns)
     if files[0].parent.name == "benchmarks":
         return import_module(files[0].stem).table(json.loads(files[0].read_text())["rows"])
+    if files[0].parent.name == "experiments":
+        return experiment_tables(json.loads(files[0].read_text(encoding="utf-8")))
     printed = io.StringIO()
     with redirect_stdout(printed):
         status = clozeformers(["results", *map(str, files)])
     if status:
         raise SystemExit(status)
     return printed.getvalue().strip()
+
+
+def experiment_tables(record: dict[str, Any]) -> str:
+    """The tables of an experiment for which something was measured."""
+    experiment = read_experiment(find_experiment(record["experiment"]))
+    measured = {(cell["model"], cell["data"]) for cell in record["cells"]}
+    shown = [name for name in experiment.tables if measured & set(experiment.cells([name]))]
+    return f"{LEGEND}\n\n{render_experiment(experiment, record['cells'], shown, record['figures'])}"
 
 
 def update(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The `clozeformers` command: run a model on text, print results, let models vote, analyze errors, export, WordNet."""
+"""The `clozeformers` command: run models on text, print results, reproduce papers, vote, analyze, export, WordNet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import report_error
-from .voting import VOTE_METHODS
+from .voting import VOTE_METHODS, VoteMethod
 
 _COLOURS = {"cue": ("\x1b[1;31m", "\x1b[0m"), "scope": ("\x1b[4;32m", "\x1b[0m")}
 _BRACKETS = {"cue": ("[", "]"), "scope": ("{", "}")}
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         for line in options.command(options):
-            print(line)
+            print(line, flush=True)
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
@@ -49,6 +49,24 @@ def _parser() -> argparse.ArgumentParser:
 
     results = add("results", _results, "print results files as Markdown tables, one a task")
     results.add_argument("files", nargs="+", type=Path, metavar="FILE", help="results.json of a training script")
+    reproduce = add(
+        "reproduce",
+        _reproduce,
+        "run what is missing of a paper's tables, and print them beside the paper's numbers",
+        "EXPERIMENT --output_dir FOLDER [--file NAME=PATH] [--table NAME] [--print] [--record FILE] [--arguments ...]",
+    )
+    reproduce.add_argument("experiment", metavar="EXPERIMENT", help="an experiment file, or the name of one")
+    reproduce.add_argument("--output_dir", type=Path, required=True, help="the folder of all runs")
+    reproduce.add_argument("--file", action="append", default=[], help="a data file that the experiment names")
+    reproduce.add_argument("--table", action="append", help="this table or figure only; by default all")
+    reproduce.add_argument("--print", action="store_true", help="run nothing")
+    reproduce.add_argument("--record", type=Path, help="write the numbers to this file, for `make results`")
+    reproduce.add_argument(
+        "--arguments",
+        nargs=argparse.REMAINDER,
+        default=[],
+        help="options of the training script for all runs; comes last",
+    )
     scope = add("scope", _scope, "show the negation cues of a text and their scopes")
     scope.add_argument("texts", nargs="+", metavar="TEXT", help='a text; "-" for each line of the standard input')
     scope.add_argument("--model", required=True, help="a negation scope model: a folder or a name on the Hub")
@@ -119,6 +137,37 @@ def _results(options: argparse.Namespace) -> Iterator[str]:
     yield "\n\n".join(results_table(task.card, by_task[task.name]) for task in TASKS if task.name in by_task)
 
 
+def _reproduce(options: argparse.Namespace) -> Iterator[str]:
+    from .files import write_json
+    from .tasks import task_named
+    from .text import did_you_mean
+    from .training.experiment_file import find_experiment, read_experiment
+    from .training.experiment_tables import LEGEND, render_experiment
+    from .training.reproduction import Reproduction
+
+    experiment = read_experiment(find_experiment(options.experiment))
+    task = task_named(experiment.task)
+    for name in options.table or ():
+        if name not in experiment.tables:
+            suggested = did_you_mean(name, experiment.tables) or f"; there are {', '.join(experiment.tables)}"
+            raise ValueError(f"{experiment.path} has no table {name!r}{suggested}")
+    tables = options.table or list(experiment.tables)
+    for given in options.file:
+        if "=" not in given:
+            raise ValueError(f"--file {given}: give --file NAME=PATH; the names are {', '.join(experiment.files)}")
+    files = {name: Path(path) for name, _, path in (given.partition("=") for given in options.file)}
+    reproduction = Reproduction(experiment, options.output_dir / experiment.name, files, options.arguments)
+    if not options.print:
+        yield from reproduction.run(tables, task.main, _vote_scores if task.name == "question_answering" else None)
+    results = reproduction.results()
+    figures = reproduction.figures(tables, task.analysis.analyze_files if task.has_analysis else None)
+    if options.record is not None:
+        write_json({"experiment": experiment.name, "cells": results, "figures": figures}, options.record)
+    yield f"# {experiment.title}\n\n{LEGEND}\n\n{render_experiment(experiment, results, tables, figures)}"
+    if reproduction.failures:
+        raise ValueError(f"{len(reproduction.failures)} of the runs have failed: {'; '.join(reproduction.failures)}")
+
+
 def _scope(options: argparse.Namespace) -> Iterator[str]:
     negation = _load_pipeline(options.model, "negation-scope")
     colour = terminal_has_colour()
@@ -157,20 +206,35 @@ def _answer(options: argparse.Namespace) -> Iterator[str]:
 def _ensemble(options: argparse.Namespace) -> Iterator[str]:
     from .analysis.tables import markdown_table
     from .files import write_json
-    from .metrics.squad import squad_scores
     from .question_answering.ensemble import ensemble_files, read_predictions
-    from .question_answering.squad import load_squad
 
-    rows = load_squad(options.data)
-    references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
     chosen = ensemble_files(options.predictions, options.weights, options.method)
     answers = {str(path): read_predictions(path) for path in options.predictions}
     answers[f"vote ({options.method})"] = chosen
-    scores = {name: squad_scores(predicted, references) for name, predicted in answers.items()}
+    scores = _answer_scores(options.data, answers)
     if options.output is not None:
         write_json(chosen, options.output)
     cells = [[name, f"{score['exact_match']:.2f}", f"{score['f1']:.2f}"] for name, score in scores.items()]
     yield markdown_table(["answers", "EM", "F1"], cells)
+
+
+def _vote_scores(
+    data: Path, predictions: Sequence[Path], weights: Sequence[float] | None, method: VoteMethod
+) -> dict[str, float]:
+    """Scores of the vote of several files of predictions."""
+    from .question_answering.ensemble import ensemble_files
+
+    return _answer_scores(data, {"vote": ensemble_files(predictions, weights, method)})["vote"]
+
+
+def _answer_scores(data: Path, answers: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, float]]:
+    """Scores of each set of answers to the questions of a file."""
+    from .metrics.squad import squad_scores
+    from .question_answering.squad import load_squad
+
+    rows = load_squad(data)
+    references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
+    return {name: squad_scores(given, references) for name, given in answers.items()}
 
 
 def _analyze(options: argparse.Namespace) -> Iterator[str]:

@@ -276,7 +276,7 @@ class Experiment:
             for given in value if isinstance(value, list) else [value]:
                 for path in split_test_file(given)[1] if isinstance(given, str) else []:
                     if Path(path).exists():
-                        decisive[f"contents of {path}"] = _digest(Path(path))
+                        decisive[f"contents of {path}"] = digest(Path(path))
         # Additional seeds do not change the others.
         return decisive | {name: value for name, value in training_record(self.args).items() if name != "num_seeds"}
 
@@ -392,7 +392,7 @@ def training_record(args: ScriptTrainingArguments) -> dict[str, Any]:
     return record
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
     """A digest of a file, or of all files of a folder."""
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
     digest = hashlib.sha256()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,12 @@ from ..text import did_you_mean
 from .parser import ScriptParser
 
 RECIPES = Path(__file__).parents[1] / "configs"
+
+_only_checking: ContextVar[bool] = ContextVar("_only_checking", default=False)
+
+
+class _CommandIsRight(Exception):  # noqa: N818 - no error
+    """Ends a script after its command line has been parsed."""
 
 
 def parse_recipe(task: str, argument_classes: Sequence[type], arguments: Sequence[str]) -> tuple[Any, ...]:
@@ -31,9 +39,7 @@ def parse_recipe(task: str, argument_classes: Sequence[type], arguments: Sequenc
         ValueError: the recipe is not a mapping, has a field that no class has, or extends itself; or an option is
             unknown, misspelt, missing, or contradicts another.
     """
-    recipes = _recipes(task)
-    recipe_fields = {field for path in recipes.values() for field in load_recipe(path)}
-    parser = ScriptParser(argument_classes, recipes, recipe_fields)
+    parser = ScriptParser(argument_classes, _recipes(task), _recipe_fields(task))
     arguments = list(arguments)
     if arguments and not arguments[0].startswith("-"):
         path = find_recipe(task, arguments[0])
@@ -42,11 +48,25 @@ def parse_recipe(task: str, argument_classes: Sequence[type], arguments: Sequenc
             if field not in parser.options:
                 suggested = did_you_mean(field, parser.options)
                 raise ValueError(f"{path}: there is no field {field!r}{suggested} (--help lists the options)")
-        arguments = _as_arguments(recipe) + arguments[1:]
+        arguments = as_arguments(recipe) + arguments[1:]
     try:
-        return tuple(parser.parse_args_into_dataclasses(args=arguments))
+        parsed = tuple(parser.parse_args_into_dataclasses(args=arguments))
     except (ImportError, ValueError) as error:  # of TrainingArguments, which checks more than types
         raise ValueError(str(error)) from error
+    if _only_checking.get():
+        raise _CommandIsRight
+    return parsed
+
+
+def check_command(main: Callable[[list[str]], Any], arguments: Sequence[str]) -> None:
+    """Parse a command line as a script's `main` does, and run nothing; raises as `parse_recipe`."""
+    token = _only_checking.set(True)
+    try:
+        main(list(arguments))
+    except _CommandIsRight:
+        return
+    finally:
+        _only_checking.reset(token)
 
 
 def find_recipe(task: str, name: str) -> Path:
@@ -63,6 +83,11 @@ def find_recipe(task: str, name: str) -> Path:
 def _recipes(task: str) -> dict[str, Path]:
     """The recipes that the package has for a task, by name."""
     return {path.stem: path for path in sorted((RECIPES / task).glob("*.yaml"))}
+
+
+@cache
+def _recipe_fields(task: str) -> frozenset[str]:
+    return frozenset(field for path in _recipes(task).values() for field in load_recipe(path))
 
 
 def load_recipe(path: Path) -> dict[str, Any]:
@@ -89,18 +114,19 @@ def _load(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
         raise FileNotFoundError(f"{path} extends {extended}, which does not exist")
     if base_path.resolve() in (*extending, path.resolve()):
         raise ValueError(f"{path} extends {extended}, which extends it in turn")
-    return _merge(_load(base_path, (*extending, path.resolve())), recipe)
+    return merge_fields(_load(base_path, (*extending, path.resolve())), recipe)
 
 
-def _merge(base: dict[str, Any], recipe: dict[str, Any]) -> dict[str, Any]:
+def merge_fields(base: dict[str, Any], recipe: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a recipe that extends another; see `load_recipe`."""
     merged = dict(base)
     for field, value in recipe.items():
         own = merged.get(field)
-        merged[field] = _merge(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
+        merged[field] = merge_fields(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
     return {field: value for field, value in merged.items() if value is not None}
 
 
-def _as_arguments(recipe: dict[str, Any]) -> list[str]:
+def as_arguments(recipe: dict[str, Any]) -> list[str]:
     """The command line that says the same as a recipe."""
     line: list[str] = []
     for field, value in recipe.items():
