@@ -238,6 +238,21 @@ def test_loss_and_gradients(name: str) -> None:
         assert parameter.grad.isfinite().all(), key
 
 
+@every_model
+def test_training_starts_from_even_guesses(name: str) -> None:
+    # The paper's sizes: the encoders' sums grow with them.
+    sizes = {"hidden_size": 64, "word_embedding_size": 64, "vocab_size": 100}
+    torch.manual_seed(0)
+    if name in QANETS:
+        model: Any = QANetForQuestionAnswering(QANetConfig(**TINY | {"num_attention_heads": 4} | QANETS[name] | sizes))
+    else:
+        model = BiDAFForQuestionAnswering(BiDAFConfig(**TINY | {"num_attention_heads": 16} | BIDAFS[name] | sizes))
+    inputs = batch([example(seed, 10, 120) for seed in range(8)])
+    positions = torch.randint(12, 132, (2, 8))
+    loss = model.eval()(**inputs, start_positions=positions[0], end_positions=positions[1]).loss
+    assert abs(loss.item() - math.log(121)) < 0.3
+
+
 def test_labels_that_are_all_ignored_give_no_nan() -> None:
     model = build("qanet")
     outside = torch.tensor([99])

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
+from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -155,6 +156,13 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
         self.start = nn.Linear(2 * size, 1, bias=False)
         self.end = nn.Linear(2 * size + config.conditional_output, 1, bias=False)
         self.post_init()
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if module in (self.start, self.end):
+            # The encoder's outputs are large sums, without a norm: training starts from even guesses.
+            init.xavier_uniform_(module.weight, gain=0.05)
 
     def read(
         self,
