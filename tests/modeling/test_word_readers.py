@@ -155,6 +155,7 @@ def test_stochastic_depth_skips_in_proportion() -> None:
 LITERAL = [
     "qanet",
     "qanet-independent",
+    "qanet-features",
     *(name for name in BIDAFS if name not in ("bidaf-oa", "bidaf-sum", "bidaf-max")),
 ]
 
@@ -170,7 +171,7 @@ def test_models_against_the_literal_version(name: str) -> None:
             vectors = [
                 torch.stack([literal.word(model.embeddings, n, chars.get(n, [])) for n in part]) for part in parts
             ]
-            if getattr(model.config, "word_features", False):
+            if model.config.word_features:
                 extra = [
                     literal.word_features(model, part, other) for part, other in zip(parts, parts[::-1], strict=True)
                 ]
@@ -368,8 +369,9 @@ def test_wrong_shapes(name: str, change: Callable[[Tensor], Tensor], message: st
         build("qanet")(**inputs | {name: change(inputs[name])})
 
 
-def test_word_features_are_those_of_the_paper() -> None:
-    model = build("bidaf-combined")
+@pytest.mark.parametrize("name", ["bidaf-combined", "qanet-features"])
+def test_word_features_are_those_of_the_paper(name: str) -> None:
+    model = build(name)
     idf = model.inverse_document_frequency
     contexts, occurrences = 2, {5: 1, 6: 1, 7: 3, 8: 1, 9: 1}
     for word, count in occurrences.items():

@@ -155,7 +155,7 @@ def new_word_reader(model_args: QAModelArguments, loaded: corpora.Corpora) -> tu
     if vectors is not None:
         vocabulary = tokenizer.get_vocab()
         model.set_word_vectors([vocabulary[word] for word in words], torch.from_numpy(vectors))
-    if getattr(model.config, "word_features", False) and loaded.train is not None:
+    if config.word_features and loaded.train is not None:
         contexts = list(dict.fromkeys(loaded.train["context"]))
         ids = tokenizer(contexts, add_special_tokens=False, verbose=False)["input_ids"]
         model.set_word_features(tokenizer.get_vocab(), ids)
