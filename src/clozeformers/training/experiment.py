@@ -346,6 +346,10 @@ def _check(args: Any, data_args: Any, corpora: Corpora) -> None:
         raise ValueError(f"--folds {args.folds}: with --num_folds {args.num_folds} they are counted from 1 up to that")
     if args.num_folds and corpora.train is None:
         raise ValueError("--num_folds needs --train_file or --dataset_name: the folds are made of it")
+    if corpora.extra is not None and not args.num_folds:
+        raise ValueError("--extra_train_file adds to the folds of --num_folds; without folds, name it in --train_file")
+    if corpora.extra is not None and holds_corpus(corpora.extra, corpora.train):
+        raise ValueError("--extra_train_file holds rows of --train_file, which a fold scores; leave them out")
     for option in ("validation_fraction", "validation_file"):
         if args.num_folds and getattr(data_args, option) is not None:
             raise ValueError(f"--num_folds makes a validation part of its own; leave out --{option}")
