@@ -116,16 +116,18 @@ def test_the_no_answer_threshold_is_chosen_on_validation_questions(
 
 
 def test_span_rescoring_of_a_trained_model(task: TinyTask, reader: Path, tmp_path: Path) -> None:
-    """One training is scored with each kind of rescoring; other fields of a trained model cannot change."""
+    """One training is scored with each kind of rescoring; fields that shape the weights cannot change."""
     scoring = ["--model_name_or_path", str(reader), *task.data("test"), "--model_config"]
     answers = {}
     for kind in ("none", "window-sum", "window-max"):
-        record = task.run(tmp_path / kind, *scoring, json.dumps({"span_rescoring": kind}))
-        assert record["config"]["span_rescoring"] == kind
+        record = task.run(tmp_path / kind, *scoring, json.dumps({"span_rescoring": kind, "dropout": 0.3}))
+        assert (record["config"]["span_rescoring"], record["config"]["dropout"]) == (kind, 0.3)
         answers[kind] = (tmp_path / kind / "nbest_predictions_test.json").read_text()
     assert len(set(answers.values())) == 3
     with pytest.raises(ValueError, match="--model_config hidden_size has no effect on an existing model"):
         task.run(tmp_path / "run", *scoring, '{"hidden_size": 8}')
+    with pytest.raises(ValueError, match="'span_rescoring' expected one of"):
+        task.run(tmp_path / "run", *scoring, '{"span_rescoring": "window"}')
 
 
 def test_halves_share_neither_training_questions_nor_threshold(

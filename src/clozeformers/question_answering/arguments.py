@@ -26,7 +26,7 @@ class QAModelArguments:
     revision: str = _option("main", "Branch, tag or commit on the Hub.")
     model_type: Literal["qanet", "bidaf"] | None = _option(None, "Type of a new model.")
     model_config: str = _option(
-        "{}", "Fields of a new model's config that differ from the defaults, as JSON; or a BiDAF's span_rescoring."
+        "{}", "Fields of a new model's config that differ from the defaults, as JSON; or an existing model's dropout."
     )
     word_vectors: str | None = _option(
         None,

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import Dataset, concatenate_datasets
-from transformers import CONFIG_MAPPING, AutoModelForQuestionAnswering, AutoTokenizer
+from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForQuestionAnswering, AutoTokenizer
 
-from ..modeling.configuration_bidaf import BiDAFConfig
 from ..modeling.configuration_word_reader import WordReaderConfig
 from ..modeling.tokenization_word_char import WordCharTokenizer
 from ..text import did_you_mean
@@ -106,8 +105,10 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
         name = str(model_args.model_name_or_path)
         with loading(name, model_args.revision):
             tokenizer = AutoTokenizer.from_pretrained(name, revision=model_args.revision)
-            model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
-        _set_span_rescoring(model, model_args.model_config)
+            config = AutoConfig.from_pretrained(name, revision=model_args.revision)
+        fields = _changed_fields(config, model_args.model_config)
+        with loading(name, model_args.revision):
+            model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision, **fields)
         if model_args.word_vectors is not None:
             _add_words(model, tokenizer, model_args.word_vectors, loaded)
         limit = tokenizer.model_max_length
@@ -130,15 +131,13 @@ def _refuse_options_of_new_models(model_args: QAModelArguments) -> None:
             raise ValueError(f"--{spec.name} {given} has no effect on an existing model; leave it out")
 
 
-def _set_span_rescoring(model: Any, model_config: str) -> None:
-    """Set the one field of `--model_config` that changes an existing model: it acts at prediction only."""
+def _changed_fields(config: Any, model_config: str) -> dict[str, Any]:
+    """Read `--model_config` of an existing model: dropout and span rescoring change none of its weights."""
     fields = _read_model_config(model_config)
-    has_effect = {"span_rescoring"} if isinstance(model.config, BiDAFConfig) else set()
-    for name, value in fields.items():
-        if name not in has_effect:
+    for name in fields:
+        if not hasattr(config, name) or not ("dropout" in name or name == "span_rescoring"):
             raise ValueError(f"--model_config {name} has no effect on an existing model; leave it out")
-        setattr(model.config, name, value)
-    model.config.validate()
+    return fields
 
 
 def _add_words(model: Any, tokenizer: Any, source: str, loaded: corpora.Corpora) -> None:
