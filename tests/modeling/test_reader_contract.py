@@ -46,7 +46,10 @@ def run(model: nn.Module, given: dict[str, Tensor]) -> Any:
 
 # ------------------------------------------------------------------------------------------------------ save and load
 
-WITH_BUFFERS = {QANetForQuestionAnswering: {"num_model_blocks": 1}, BiDAFForQuestionAnswering: {"word_features": True}}
+WITH_BUFFERS = {
+    QANetForQuestionAnswering: {"num_model_blocks": 1, "word_features": True},
+    BiDAFForQuestionAnswering: {"word_features": True},
+}
 
 
 @pytest.mark.parametrize("model_class", WITH_BUFFERS)
@@ -146,7 +149,7 @@ def test_word_vectors_as_input(name: str) -> None:
     close(run(model, given | {"inputs_embeds": vectors}), expected)
     input_ids = given.pop("input_ids")
     given["inputs_embeds"] = vectors.requires_grad_()
-    if getattr(model.config, "word_features", False):
+    if model.config.word_features:
         with pytest.raises(ValueError, match="give them beside inputs_embeds"):
             run(model, given)
     else:

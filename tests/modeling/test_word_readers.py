@@ -174,6 +174,7 @@ def test_stochastic_depth_skips_in_proportion() -> None:
 LITERAL = [
     "qanet",
     "qanet-independent",
+    "qanet-features",
     *(name for name in BIDAFS if name not in ("bidaf-oa", "bidaf-sum", "bidaf-max")),
 ]
 
@@ -189,7 +190,7 @@ def test_models_against_the_literal_version(name: str) -> None:
             vectors = [
                 torch.stack([literal.word(model.embeddings, n, chars.get(n, [])) for n in part]) for part in parts
             ]
-            if getattr(model.config, "word_features", False):
+            if model.config.word_features:
                 extra = [
                     literal.word_features(model, part, other) for part, other in zip(parts, parts[::-1], strict=True)
                 ]
@@ -255,6 +256,21 @@ def test_loss_and_gradients(name: str) -> None:
     for key, parameter in trained.items():
         assert parameter.grad is not None, key
         assert parameter.grad.isfinite().all(), key
+
+
+@every_model
+def test_training_starts_from_even_guesses(name: str) -> None:
+    # The paper's sizes: the encoders' sums grow with them.
+    sizes = {"hidden_size": 64, "word_embedding_size": 64, "vocab_size": 100}
+    torch.manual_seed(0)
+    if name in QANETS:
+        model: Any = QANetForQuestionAnswering(QANetConfig(**TINY | {"num_attention_heads": 4} | QANETS[name] | sizes))
+    else:
+        model = BiDAFForQuestionAnswering(BiDAFConfig(**TINY | {"num_attention_heads": 16} | BIDAFS[name] | sizes))
+    inputs = batch([example(seed, 10, 120) for seed in range(8)])
+    positions = torch.randint(12, 132, (2, 8))
+    loss = model.eval()(**inputs, start_positions=positions[0], end_positions=positions[1]).loss
+    assert abs(loss.item() - math.log(121)) < 0.3
 
 
 def test_labels_that_are_all_ignored_give_no_nan() -> None:
@@ -372,8 +388,9 @@ def test_wrong_shapes(name: str, change: Callable[[Tensor], Tensor], message: st
         build("qanet")(**inputs | {name: change(inputs[name])})
 
 
-def test_word_features_are_those_of_the_paper() -> None:
-    model = build("bidaf-combined")
+@pytest.mark.parametrize("name", ["bidaf-combined", "qanet-features"])
+def test_word_features_are_those_of_the_paper(name: str) -> None:
+    model = build(name)
     idf = model.inverse_document_frequency
     contexts, occurrences = 2, {5: 1, 6: 1, 7: 3, 8: 1, 9: 1}
     for word, count in occurrences.items():

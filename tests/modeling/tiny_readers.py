@@ -29,6 +29,7 @@ QANETS: dict[str, dict[str, Any]] = {
     "qanet": {},
     "qanet-independent": {"conditional_output": False},
     "qanet-oa": {"attention": "OA-CA"},
+    "qanet-features": {"word_features": True},
 }
 BIDAFS: dict[str, dict[str, Any]] = {
     "bidaf": {},
@@ -51,8 +52,8 @@ def build(name: str, random: bool = True) -> WordReaderForQuestionAnswering:
         model: Any = QANetForQuestionAnswering(QANetConfig(**TINY | {"num_model_blocks": 2} | QANETS[name]))
     else:
         model = BiDAFForQuestionAnswering(BiDAFConfig(**TINY | BIDAFS[name]))
-        if model.config.word_features:
-            model.set_word_features({"What": 5, "when": 6, "the": 7}, [[5, 6, 7, 7], [7, 8, 9]])
+    if model.config.word_features:
+        model.set_word_features({"What": 5, "when": 6, "the": 7}, [[5, 6, 7, 7], [7, 8, 9]])
     if random:
         randomise(model)
     return model.double().eval()

@@ -7,7 +7,7 @@ from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clozeformers.modeling.modeling_bidaf import QUESTION_WORDS
+from clozeformers.modeling.configuration_word_reader import QUESTION_WORDS
 from clozeformers.question_answering.encoding import simplify_questions
 from clozeformers.question_answering.simplification import is_inverted, simplify_question
 from clozeformers.question_answering.squad import SQUAD_FEATURES

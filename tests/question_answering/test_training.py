@@ -16,7 +16,13 @@ import clozeformers  # noqa: F401
 from clozeformers.cli import main as command_line
 from clozeformers.question_answering import load_squad
 from clozeformers.question_answering.arguments import QATrainingArguments
-from clozeformers.question_answering.trainer import SIMPLE_ENDING, QuestionAnsweringTrainer, better_forms
+from clozeformers.question_answering.trainer import (
+    SIMPLE_ENDING,
+    QuestionAnsweringTrainer,
+    better_forms,
+    encode_corpus,
+)
+from clozeformers.run_glue_style import run_extractive_qa
 from clozeformers.training.recipe import parse_recipe
 
 from ..conftest import build_tokenizer
@@ -107,6 +113,53 @@ def test_the_no_answer_threshold_is_chosen_on_validation_questions(
     for name, text in json.loads((tmp_path / "predictions_dev2.json").read_text()).items():
         margin = nbest[name]["no_answer_score"] - nbest[name]["answers"][0]["score"]
         assert text == ("" if margin > threshold else nbest[name]["answers"][0]["text"])
+
+
+def test_span_rescoring_of_a_trained_model(task: TinyTask, reader: Path, tmp_path: Path) -> None:
+    """One training is scored with each kind of rescoring; fields that shape the weights cannot change."""
+    scoring = ["--model_name_or_path", str(reader), *task.data("test"), "--model_config"]
+    answers = {}
+    for kind in ("none", "window-sum", "window-max"):
+        record = task.run(tmp_path / kind, *scoring, json.dumps({"span_rescoring": kind, "dropout": 0.3}))
+        assert (record["config"]["span_rescoring"], record["config"]["dropout"]) == (kind, 0.3)
+        answers[kind] = (tmp_path / kind / "nbest_predictions_test.json").read_text()
+    assert len(set(answers.values())) == 3
+    with pytest.raises(ValueError, match="--model_config hidden_size has no effect on an existing model"):
+        task.run(tmp_path / "run", *scoring, '{"hidden_size": 8}')
+    with pytest.raises(ValueError, match="'span_rescoring' expected one of"):
+        task.run(tmp_path / "run", *scoring, '{"span_rescoring": "window"}')
+
+
+def test_halves_share_neither_training_questions_nor_threshold(
+    task: TinyTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The articles of the scored half are neither trained on nor used for the threshold; extra files are trained on."""
+    train = ["--train_file", str(task.files["train2"])]
+    other = write_squad(tmp_path / "other.json", 8, 5)
+    with pytest.raises(ValueError, match="has questions on 'article 0', an article that a fold scores"):
+        task.run(tmp_path / "run", *NEW, *train, "--extra_train_file", str(other), "--num_folds", "2")
+    other.write_text(other.read_text().replace('"article ', '"another '))
+    used: list[dict[str, set[str]]] = []
+
+    def encode(rows: Any, name: str, **options: Any) -> Any:
+        used.extend([{}] if name == "train" else [])
+        used[-1][name] = set(rows["title"])
+        return encode_corpus(rows, name, **options)
+
+    monkeypatch.setattr(run_extractive_qa, "encode_corpus", encode)
+    files = [*train, "--extra_train_file", str(other), "--word_vectors", str(task.files["vectors"])]
+    halves = ["--num_folds", "2", "--no_answer", "true", "--max_steps", "1"]
+    record = task.run(tmp_path / "run", *NEW, *files, *halves, *LAST)
+    for run, titles in zip(record["runs"], used, strict=True):
+        trained, chosen, scored = (titles[name] for name in ("train", "validation", "held-out fold"))
+        assert {"another 0", "another 1"} < trained
+        assert (len(trained), len(chosen), len(scored)) == (2 + 6, 2, 8)
+        assert trained.isdisjoint(chosen)
+        assert scored.isdisjoint(trained | chosen)
+        evaluated = json.loads((tmp_path / "run" / run["run"] / "eval_results.json").read_text())
+        assert run["no_answer_threshold"] == evaluated["eval_best_f1_thresh"]
+    assert used[0]["held-out fold"].isdisjoint(used[1]["held-out fold"])
+    assert "| training data of every fold | 8 |" in (tmp_path / "run" / "README.md").read_text()
 
 
 def test_a_model_learns_and_its_folder_answers(task: TinyTask, tmp_path: Path, capsys: Any) -> None:

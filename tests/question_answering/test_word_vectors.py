@@ -205,7 +205,7 @@ def test_truncated_fasttext_models(tmp_path):
 
 
 def tiny_bert(vocabulary: int, size: int) -> BertModel:
-    one = {"num_hidden_layers": 1, "num_attention_heads": 1}
+    one = {"num_hidden_layers": 1, "num_attention_heads": 1, "max_position_embeddings": 32}
     return BertModel(BertConfig(vocab_size=vocabulary, hidden_size=size, intermediate_size=size, **one))
 
 
@@ -218,15 +218,18 @@ def encoder(tiny_tokenizer, tmp_path_factory) -> Path:
 
 
 def test_encoders(encoder, tiny_tokenizer):
-    weight = BertModel.from_pretrained(encoder).get_input_embeddings().weight.detach()
+    model = BertModel.from_pretrained(encoder)
     pieces = {"knows": ["know", "##s"], "Man": ["man"], "do": ["do"], "ab": ["a", "##b"]}
     vectors = as_dict(f"encoder:{encoder}", ["knows", "\U0001f600", "Man", "[SEP]", "do", "ab", "\u6771"])
     assert list(vectors) == list(pieces)
     with pytest.raises(ValueError, match="no vector for any of the 1 words"):
         read_word_vectors(f"encoder:{encoder}", ["\U0001f600"])
     for word, its_pieces in pieces.items():
-        expected = weight[tiny_tokenizer.convert_tokens_to_ids(its_pieces)].mean(0)
+        ids = tiny_tokenizer.convert_tokens_to_ids(["[CLS]", *its_pieces, "[SEP]"])
+        expected = model(torch.tensor([ids])).last_hidden_state[0, 1:-1].mean(0)
         torch.testing.assert_close(torch.tensor(vectors[word]), expected)
+    cut = as_dict(f"encoder:{encoder}", ["ab" * 49])
+    assert np.isfinite([*cut.values()]).all()
 
 
 def test_byte_level_encoders_tokenize_words_after_a_space(tmp_path):
@@ -236,7 +239,7 @@ def test_byte_level_encoders_tokenize_words_after_a_space(tmp_path):
     PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>").save_pretrained(tmp_path)
     model = tiny_bert(4, 2)
     model.save_pretrained(tmp_path)
-    expected = model.get_input_embeddings().weight[2].tolist()
+    expected = model(torch.tensor([[2]])).last_hidden_state[0, 0].tolist()
     assert as_dict(f"encoder:{tmp_path}", ["a"])["a"] == pytest.approx(expected)
 
 

@@ -44,7 +44,7 @@ def test_help_shows_what_the_task_and_its_recipes_use(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     text = help_of(name, "--help", capsys)
-    assert len(text.splitlines()) <= 80
+    assert len(text.splitlines()) <= 85
     assert [line for line in text.splitlines() if re.fullmatch(r"\w+:", line)] == ["model:", "data:", "training:"]
     recipes = list((RECIPES / name).glob("*.yaml"))
     for recipe in recipes:
@@ -144,7 +144,7 @@ def test_a_bug_has_its_traceback(
 
 def test_several_processes_tell_an_error_once(tiny: Tiny, tmp_path: Path) -> None:
     task = tiny("negation_scope")
-    command = task.command(tmp_path / "run", *task.data("train"), "--num_folds", "2", processes=2)
+    command = task.command(tmp_path / "run", *task.data("train"), "--num_folds", "1", processes=2)
     done = subprocess.run(command, env=task.environ(), capture_output=True, text=True, check=False)
     assert done.returncode
     told = [line for line in done.stderr.splitlines() if line.startswith("run_negation_scope.py: error: ")]

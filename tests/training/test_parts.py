@@ -22,15 +22,16 @@ from clozeformers.training.sampling import EpochLengthGroupedSampler, HardBatchR
 from clozeformers.training.splits import folds, hold_out
 from clozeformers.training.trainer import LengthGroupedTrainer
 
-groups = st.lists(st.integers(1, 3), min_size=3, max_size=40).map(
+groups = st.lists(st.integers(1, 3), min_size=4, max_size=40).map(
     lambda counts: [f"s{sentence}" for sentence, count in enumerate(counts) for _ in range(count)]
 )
 
 
+@pytest.mark.parametrize("num_folds", [2, 3])
 @given(groups, st.integers(0, 5))
-def test_folds_cover_the_corpus_once_and_keep_groups_together(rows: list[str], seed: int) -> None:
+def test_folds_cover_the_corpus_once_and_keep_groups_together(num_folds: int, rows: list[str], seed: int) -> None:
     tested: list[int] = []
-    for split in folds(rows, 3, seed):
+    for split in folds(rows, num_folds, seed):
         assert sorted([*split.train, *split.validation, *split.test]) == list(range(len(rows)))
         parts = [{rows[number] for number in part} for part in split]
         assert all(parts)
@@ -40,7 +41,7 @@ def test_folds_cover_the_corpus_once_and_keep_groups_together(rows: list[str], s
         assert len(parts[1]) <= len(parts[2])
         tested += split.test
     assert sorted(tested) == list(range(len(rows)))
-    assert list(folds(rows, 3, seed)) == list(folds(rows, 3, seed))
+    assert list(folds(rows, num_folds, seed)) == list(folds(rows, num_folds, seed))
 
 
 @given(groups, st.floats(0.01, 0.5))

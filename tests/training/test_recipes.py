@@ -17,6 +17,7 @@ from clozeformers.negation_scope.arguments import (
     NegationModelArguments,
     NegationTrainingArguments,
 )
+from clozeformers.training.corpora import HELD_OUT
 from clozeformers.training.recipe import RECIPES, find_recipe, load_recipe, parse_recipe
 
 from ..cloze_corpora import save_encoder
@@ -48,7 +49,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Pa
 
 def model_of(task: TinyTask, recipe: str, settings: dict[str, Any], encoder: Callable[[str, str], Path]) -> list[str]:
     """The arguments that replace a recipe's model by a tiny one, or give it word vectors."""
-    if task.name != "question_answering":
+    if task.name != "question_answering" or recipe.startswith("minilm"):
         return ["--model_name_or_path", str(encoder(task.name, recipe))]
     vectors = ["--word_vectors", str(task.files["vectors"])]
     return vectors if "model_type" in settings else [*vectors, "--model_name_or_path", str(reader(task))]
@@ -76,19 +77,22 @@ def test_recipe_trains_a_step(
     limits = ["--max_train_samples", "16", "--max_predict_samples", "8", "--max_eval_samples", "8"]
     limits += ["--per_device_train_batch_size", "4"]
     options = ["--max_steps", "1", "--num_seeds", "1", "--bf16", "false", *limits]
-    record = task.run(tmp_path, *given, *task.data("train", "dev", "test"), *options, recipe=recipe)
+    has_folds = "num_folds" in settings
+    data = task.data("train") if has_folds else task.data("train", "dev", "test")
+    record = task.run(tmp_path, *given, *data, *options, recipe=recipe)
     assert record["recipe"] == recipe
-    assert record["scores"].keys() == {"test"}
-    assert all(0 <= measure["mean"] <= 100 for measure in record["scores"]["test"].values())
-    loss = json.loads((tmp_path / "train_results.json").read_text())["train_loss"]
+    assert record["scores"].keys() == {HELD_OUT if has_folds else "test"}
+    assert all(0 <= measure["mean"] <= 100 for scores in record["scores"].values() for measure in scores.values())
+    folder = tmp_path / record["runs"][0]["run"]
+    loss = json.loads((folder / "train_results.json").read_text())["train_loss"]
     assert math.isfinite(loss)
     assert loss > 0
     main = "eval_accuracy" if task_name == "abstract_cloze" else "eval_f1"
-    assert {"eval_loss", main} <= json.loads((tmp_path / "eval_results.json").read_text()).keys()
-    config = json.loads((tmp_path / "config.json").read_text())
+    assert {"eval_loss", main} <= json.loads((folder / "eval_results.json").read_text()).keys()
+    config = json.loads((folder / "config.json").read_text())
     for name, value in settings.get("model_config", {}).items():
         assert config[name] == value, name
-    with safe_open(tmp_path / "model.safetensors", "pt") as weights:
+    with safe_open(folder / "model.safetensors", "pt") as weights:
         names = list(weights.keys())
     blocks = {name.split(".")[2] for name in names if name.startswith("attention_stack.blocks")}
     assert len(blocks) == settings.get("num_attention_blocks", 0)
@@ -160,11 +164,27 @@ def test_readers_are_averaged_as_in_their_papers(recipe: str) -> None:
         assert ALL["question_answering", recipe].get("ema_decay") == expected
 
 
-@pytest.mark.parametrize("pair", [("bidaf-gru", "bidaf-gru-dot"), ("small-bidaf-gru", "small-bidaf-gru-dot")])
-def test_a_reader_and_its_baseline_differ_in_the_attention_only(pair: tuple[str, str]) -> None:
-    first, second = ({**ALL["question_answering", name]} for name in pair)
-    assert (first["model_config"] | {"attention": "dot"}) == second["model_config"]
+@pytest.mark.parametrize(
+    ("first", "second", "attention"),
+    [
+        ("bidaf-gru", "bidaf-gru-dot", "dot"),
+        ("small-bidaf-gru", "small-bidaf-gru-dot", "dot"),
+        ("small-bidaf", "small-bidaf-oa", "OA-EM"),
+    ],
+)
+def test_a_reader_and_its_baseline_differ_in_the_attention_only(first: Any, second: Any, attention: str) -> None:
+    first, second = ({**ALL["question_answering", name]} for name in (first, second))
+    assert (first["model_config"] | {"attention": attention}) == second["model_config"]
     assert (first | {"model_config": None}) == (second | {"model_config": None})
+
+
+@pytest.mark.parametrize("recipe", ["small-bidaf-gru", "small-bidaf-gru-dot", "small-bidaf-oa", "small-qanet"])
+def test_small_readers_have_the_same_inputs(recipe: str) -> None:
+    ours, theirs = ({**ALL["question_answering", name]} for name in (recipe, "small-bidaf"))
+    for name in ("lowercase", "max_length", "max_question_length", "per_device_train_batch_size"):
+        assert ours.get(name) == theirs.get(name)
+    for name in ("word_features", "num_char_filters", "char_embedding_size"):
+        assert ours["model_config"][name] == theirs["model_config"][name]
 
 
 def test_the_defaults_of_abstract_cloze_are_the_papers() -> None:

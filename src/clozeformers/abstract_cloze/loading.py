@@ -33,8 +33,8 @@ def load_corpora(data_args: ClozeDataArguments, seed: int) -> corpora.Corpora:
     loaded = corpora.load_corpora(
         data_args, seed, read=load_recam, from_hub=from_multiple_choice, group_of=articles, exclude=exclude
     )
-    for name, rows in (("train", loaded.train), ("validation", loaded.validation)):
-        if rows is None:
+    for name, rows in loaded.by_name().items():
+        if name in loaded.test:
             continue
         if not len(rows):
             raise ValueError(f"no {name} questions are left; give other files, or leave out --exclude_articles_of")

@@ -17,8 +17,6 @@ class BiDAFConfig(WordReaderConfig):
         modeling: modeling layer: `"rnn"`: two recurrent layers; `"dense"`: one linear layer with ReLU.
         output: `"linear"`: start and end logits are linear in the modeling layer; `"rnn"`: the end has one more
             recurrent layer; `"conditional"`: that, and the start logit as a feature.
-        word_features: add three features per word: inverse document frequency, whether it is a question word, and
-            whether it occurs in the other text (Deng & Huang, section 4).
         span_rescoring: at prediction, multiply each start by the sum or the maximum of the ends within a window, and
             vice versa (Deng & Huang, section 6.3).
     """
@@ -28,7 +26,6 @@ class BiDAFConfig(WordReaderConfig):
     rnn: Literal["lstm", "gru"] = "lstm"
     modeling: Literal["rnn", "dense"] = "rnn"
     output: Literal["linear", "rnn", "conditional"] = "rnn"
-    word_features: bool = False
     span_rescoring: Literal["none", "window-sum", "window-max"] = "none"
     attention: str = "bidaf"
     char_embedding_size: int = 200

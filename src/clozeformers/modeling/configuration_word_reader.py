@@ -28,6 +28,8 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
         char_embedding_size: width of the character vectors.
         num_char_filters: filters of the character CNN, one feature per word each; 0 for no characters.
         char_kernel_size: width of a filter in characters; odd.
+        word_features: add three features per word: inverse document frequency, whether it is a question word, and
+            whether it occurs in the other text (Deng & Huang, section 4).
         num_highway_layers: highway layers over word vector and character features.
         word_dropout: dropout of the word vectors.
         char_dropout: dropout of the character vectors.
@@ -51,6 +53,7 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
     char_embedding_size: int = 64
     num_char_filters: int = 64
     char_kernel_size: int = 5
+    word_features: bool = False
     num_highway_layers: int = 2
     word_dropout: float | int = 0.1
     char_dropout: float | int = 0.05

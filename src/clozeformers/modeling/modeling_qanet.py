@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
+from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from .attention import masked_softmax, split_heads
 from .configuration_qanet import QANetConfig
 from .context_query_attention import build_attention
-from .embeddings import WordEmbeddings
 from .modeling_word_reader import Reading, WordReaderForQuestionAnswering
 from .packing import values_are_known
 
@@ -144,8 +144,7 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
     def __init__(self, config: QANetConfig) -> None:
         super().__init__(config)
         size = config.hidden_size
-        self.embeddings = WordEmbeddings(config)
-        self.projection = nn.Linear(self.embeddings.output_size, size)
+        self.projection = nn.Linear(self.input_size, size)
         self.embedding_encoder = EncoderStack(config, 1, 4, config.encoder_kernel_size)
         self.attention = build_attention(
             config.attention, size, num_heads=config.num_attention_heads, rnn_size=size, dropout=config.dropout
@@ -156,14 +155,19 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
         self.end = nn.Linear(2 * size + config.conditional_output, 1, bias=False)
         self.post_init()
 
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if module in (self.start, self.end):
+            # The encoder's outputs are large sums, without a norm: training starts from even guesses.
+            init.xavier_uniform_(module.weight, gain=0.05)
+
     def read(
         self,
         context: Tensor,
         question: Tensor,
         context_mask: Tensor,
         question_mask: Tensor,
-        context_ids: Tensor,
-        question_ids: Tensor,
         output_attentions: bool,
     ) -> Reading:
         """As the base class; the layers after the attention are its projection and the three runs of the encoder."""

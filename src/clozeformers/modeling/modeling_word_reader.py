@@ -9,6 +9,7 @@ width of the word vectors, D width of a layer, H heads.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -25,10 +26,12 @@ from transformers.utils import can_return_tuple
 
 from .attention import QueryContextAttention, init_fan_in
 from .checkpoints import CheckpointMixin
-from .configuration_word_reader import NUM_SPECIAL_TOKENS
+from .configuration_word_reader import NUM_SPECIAL_TOKENS, QUESTION_WORDS, WordReaderConfig
 from .embeddings import WordEmbeddings
 from .losses import span_loss
 from .packing import longest, pack
+
+NUM_WORD_FEATURES = 3
 
 
 class Reading(NamedTuple):
@@ -48,7 +51,11 @@ class Reading(NamedTuple):
 
 
 class WordReaderForQuestionAnswering(CheckpointMixin):
-    """Base class: a subclass defines `read`, from word vectors to start and end logits."""
+    """Base class: a subclass defines `read`, from word vectors to start and end logits.
+
+    Attributes:
+        input_size: width of the vectors that `read` is given.
+    """
 
     base_model_prefix = ""
     main_input_name = "input_ids"
@@ -56,6 +63,17 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
     _no_split_modules: Any = ()
     embeddings: WordEmbeddings
     attention: QueryContextAttention
+    inverse_document_frequency: Tensor
+    is_question_word: Tensor
+
+    def __init__(self, config: WordReaderConfig) -> None:
+        super().__init__(config)
+        self.embeddings = WordEmbeddings(config)
+        self.input_size = self.embeddings.output_size
+        if config.word_features:
+            self.input_size += NUM_WORD_FEATURES
+            self.register_buffer("inverse_document_frequency", torch.zeros(config.vocab_size))
+            self.register_buffer("is_question_word", torch.zeros(config.vocab_size))
 
     def post_init(self) -> None:
         """As the base class; the attention, which may be a user's, stays on one device."""
@@ -112,7 +130,70 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
         weight[torch.as_tensor(list(word_ids), device=weight.device)] = vectors.to(weight)
 
     @torch.no_grad()
+    def set_word_features(self, words: dict[str, int], contexts: Iterable[Iterable[int]]) -> None:
+        """Compute the word features from the training data.
+
+        Args:
+            words: the vocabulary, word -> id.
+            contexts: word ids of each training context; the inverse document frequency of a word is
+                ``log(number of contexts / occurrences)`` (Deng & Huang, section 4).
+
+        Raises:
+            ValueError: if the model has no word features.
+        """
+        if not self.config.word_features:
+            raise ValueError("this model has no word features; build it with word_features=True in its config")
+        counts: Counter[int] = Counter()
+        documents = 0
+        for documents, context in enumerate(contexts, start=1):  # noqa: B007
+            counts.update(context)
+        occurrences = torch.ones(self.config.vocab_size)
+        if counts:
+            occurrences[torch.tensor(list(counts))] = torch.tensor([float(count) for count in counts.values()])
+        self.inverse_document_frequency.copy_(torch.log(max(documents, 1) / occurrences))
+        self.is_question_word.zero_()
+        self.is_question_word[[number for word, number in words.items() if word.lower() in QUESTION_WORDS]] = 1
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """As `PreTrainedModel`; new words get the features of words unseen in training."""
+        resized: nn.Embedding = super().resize_token_embeddings(*args, **kwargs)
+        if self.config.word_features:
+            more = len(resized.weight) - len(self.inverse_document_frequency)
+            unseen = self.inverse_document_frequency.max()
+            extended = torch.cat([self.inverse_document_frequency, unseen.expand(max(more, 0))])
+            self.inverse_document_frequency = extended[: len(resized.weight)]
+            self.is_question_word = nn.functional.pad(self.is_question_word, (0, more))
+        return resized
+
+    def _with_features(
+        self,
+        context: Tensor,
+        question: Tensor,
+        context_mask: Tensor,
+        question_mask: Tensor,
+        context_ids: Tensor,
+        question_ids: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Append the word features to the vectors of both texts, if the model has any."""
+        if not self.config.word_features:
+            return context, question
+        is_word = (context_ids >= NUM_SPECIAL_TOKENS) & context_mask
+        both = (context_ids.unsqueeze(2) == question_ids.unsqueeze(1)) & is_word.unsqueeze(2)
+        both &= question_mask.unsqueeze(1)
+        of_context = self._features(context_ids, both.any(2)).to(context.dtype)
+        of_question = self._features(question_ids, both.any(1)).to(question.dtype)
+        return torch.cat([context, of_context], dim=-1), torch.cat([question, of_question], dim=-1)
+
+    def _features(self, word_ids: Tensor, in_other_text: Tensor) -> Tensor:
+        """``[B, L]`` -> ``[B, L, 3]``."""
+        idf = self.inverse_document_frequency[word_ids]
+        return torch.stack([idf, self.is_question_word[word_ids], in_other_text.to(idf.dtype)], dim=-1)
+
+    @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
+        if module is self and self.config.word_features:
+            init.zeros_(self.inverse_document_frequency)
+            init.zeros_(self.is_question_word)
         if isinstance(module, (nn.Linear, nn.Conv1d, nn.Conv2d)):
             init.xavier_uniform_(module.weight)
             if module.bias is not None:
@@ -185,15 +266,9 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
         slots, places = (pack(mask)[0][:, : longest(mask)] for mask in (is_context, is_question))
         context_mask, question_mask = is_context.gather(1, slots), is_question.gather(1, places)
         context, question = (embedding(word_numbers.gather(1, positions), words) for positions in (slots, places))
-        reading = self.read(
-            context,
-            question,
-            context_mask,
-            question_mask,
-            input_ids.gather(1, slots),
-            input_ids.gather(1, places),
-            output_attentions,
-        )
+        ids = (input_ids.gather(1, slots), input_ids.gather(1, places))
+        read_parts = self._with_features(context, question, context_mask, question_mask, *ids)
+        reading = self.read(*read_parts, context_mask, question_mask, output_attentions)
         start, end = reading.start, reading.end
         loss = None
         if start_positions is not None and end_positions is not None:
@@ -223,6 +298,8 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
         """Return ids ``[B, L]`` of the special tokens by their place, and of some word elsewhere."""
         if inputs_embeds is None:
             raise ValueError("give input_ids or inputs_embeds")
+        if self.config.word_features:
+            raise ValueError("this model has word features, which input_ids tell: give them beside inputs_embeds")
         if token_type_ids is None:
             raise ValueError("inputs_embeds without input_ids need token_type_ids, 1 on the context and its separator")
         real = torch.ones_like(token_type_ids) if attention_mask is None else attention_mask
@@ -247,19 +324,15 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
         question: Tensor,
         context_mask: Tensor,
         question_mask: Tensor,
-        context_ids: Tensor,
-        question_ids: Tensor,
         output_attentions: bool,
     ) -> Reading:
         """Compute start and end logits ``[B, S]`` from word vectors.
 
         Args:
-            context: ``[B, S, E]``, vectors of ``[CLS]`` and the context's words.
-            question: ``[B, N, E]``.
+            context: ``[B, S, input_size]``, vectors of ``[CLS]`` and the context's words, with their features.
+            question: ``[B, N, input_size]``.
             context_mask: ``[B, S]``, boolean; real positions come first.
             question_mask: ``[B, N]``, likewise.
-            context_ids: ``[B, S]``, word ids.
-            question_ids: ``[B, N]``, likewise.
             output_attentions: whether to return the attention.
         """
         raise NotImplementedError(f"{type(self).__name__} must define read(...)")

@@ -25,11 +25,13 @@ class QAModelArguments:
     model_name_or_path: str | None = _option(None, "A model to continue with or to score: Hub name or folder.")
     revision: str = _option("main", "Branch, tag or commit on the Hub.")
     model_type: Literal["qanet", "bidaf"] | None = _option(None, "Type of a new model.")
-    model_config: str = _option("{}", "Fields of a new model's config that differ from the defaults, as JSON.")
+    model_config: str = _option(
+        "{}", "Fields of a new model's config that differ from the defaults, as JSON; or an existing model's dropout."
+    )
     word_vectors: str | None = _option(
         None,
         "Fixed word vectors of a new model, or those of an existing one, to add words to it: a GloVe or fastText "
-        "file, or encoder:NAME for the input embeddings of an encoder. By default they are learned.",
+        "file, or encoder:NAME for what an encoder makes of each word by itself. By default they are learned.",
     )
     lowercase: bool = _option(False, "Look up words in lower case, for uncased vectors.")
     min_frequency: int = _option(2, "Learned vectors: rarer words share the vector of unknown words.")

@@ -22,7 +22,7 @@ def _vectors(record: Record) -> str:
     if source is None:
         return "learned" if record["model"].get("model_name_or_path") is None else "the model's own"
     encoder = source.removeprefix("encoder:")
-    return display_name(source) if encoder == source else f"input embeddings of {display_name(encoder)}"
+    return display_name(source) if encoder == source else f"output of {display_name(encoder)}"
 
 
 def _model(record: Record) -> dict[str, str]:

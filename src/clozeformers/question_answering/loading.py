@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import Dataset, concatenate_datasets
-from transformers import CONFIG_MAPPING, AutoModelForQuestionAnswering, AutoTokenizer
+from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForQuestionAnswering, AutoTokenizer
 
 from ..modeling.configuration_word_reader import WordReaderConfig
 from ..modeling.tokenization_word_char import WordCharTokenizer
@@ -40,7 +40,8 @@ def load_corpora(data_args: QADataArguments, seed: int) -> corpora.Corpora:
     """Read all corpora that the arguments name.
 
     Raises:
-        ValueError: as `training.corpora.load_corpora`; or questions lack an answer without `no_answer`.
+        ValueError: as `training.corpora.load_corpora`; questions lack an answer without `no_answer`; or an article is
+            both in the folds and in the training data of every fold.
     """
     if data_args.unanswerable_fraction and not data_args.no_answer:
         raise ValueError("--unanswerable_fraction makes questions without an answer; give --no_answer true with it")
@@ -48,9 +49,12 @@ def load_corpora(data_args: QADataArguments, seed: int) -> corpora.Corpora:
     loaded = corpora.load_corpora(
         data_args, seed, read=load_squad, from_hub=check_squad_columns, group_of=article_titles
     )
+    both = set(article_titles(loaded.train)).intersection(article_titles(loaded.extra))
+    if both:
+        raise ValueError(f"--extra_train_file has questions on {min(both)!r}, an article that a fold scores; remove it")
     for name, rows in loaded.by_name().items():
         unanswerable = 0 if data_args.no_answer else sum(not answers["text"] for answers in rows["answers"])
-        if unanswerable and name != "train":
+        if unanswerable and name not in ("train", corpora.EXTRA):
             raise ValueError(f"{name} has {unanswerable} questions without an answer; give --no_answer true")
         if unanswerable and unanswerable == len(rows):
             raise ValueError("no training question has an answer; give --no_answer true")
@@ -101,7 +105,10 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
         name = str(model_args.model_name_or_path)
         with loading(name, model_args.revision):
             tokenizer = AutoTokenizer.from_pretrained(name, revision=model_args.revision)
-            model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision)
+            config = AutoConfig.from_pretrained(name, revision=model_args.revision)
+        fields = _changed_fields(config, model_args.model_config)
+        with loading(name, model_args.revision):
+            model = AutoModelForQuestionAnswering.from_pretrained(name, revision=model_args.revision, **fields)
         if model_args.word_vectors is not None:
             _add_words(model, tokenizer, model_args.word_vectors, loaded)
         limit = tokenizer.model_max_length
@@ -117,10 +124,20 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
 
 def _refuse_options_of_new_models(model_args: QAModelArguments) -> None:
     """Raise a ValueError for options that have no effect on an existing model."""
+    effective = ("model_name_or_path", "revision", "word_vectors", "model_config")
     for spec in dataclasses.fields(QAModelArguments):
         given = getattr(model_args, spec.name)
-        if spec.name not in ("model_name_or_path", "revision", "word_vectors") and given != spec.default:
+        if spec.name not in effective and given != spec.default:
             raise ValueError(f"--{spec.name} {given} has no effect on an existing model; leave it out")
+
+
+def _changed_fields(config: Any, model_config: str) -> dict[str, Any]:
+    """Read `--model_config` of an existing model: dropout and span rescoring change none of its weights."""
+    fields = _read_model_config(model_config)
+    for name in fields:
+        if not hasattr(config, name) or not ("dropout" in name or name == "span_rescoring"):
+            raise ValueError(f"--model_config {name} has no effect on an existing model; leave it out")
+    return fields
 
 
 def _add_words(model: Any, tokenizer: Any, source: str, loaded: corpora.Corpora) -> None:
@@ -155,7 +172,7 @@ def new_word_reader(model_args: QAModelArguments, loaded: corpora.Corpora) -> tu
     if vectors is not None:
         vocabulary = tokenizer.get_vocab()
         model.set_word_vectors([vocabulary[word] for word in words], torch.from_numpy(vectors))
-    if getattr(model.config, "word_features", False) and loaded.train is not None:
+    if config.word_features and loaded.train is not None:
         contexts = list(dict.fromkeys(loaded.train["context"]))
         ids = tokenizer(contexts, add_special_tokens=False, verbose=False)["input_ids"]
         model.set_word_features(tokenizer.get_vocab(), ids)
@@ -164,10 +181,7 @@ def new_word_reader(model_args: QAModelArguments, loaded: corpora.Corpora) -> tu
 
 def _config_fields(text: str, config_class: Any) -> dict[str, Any]:
     """Read `--model_config`: fields of the config but for those that the data decide."""
-    try:
-        fields = dict(json.loads(text))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"--model_config {text!r} is not a JSON object such as '{{\"hidden_size\": 64}}'") from error
+    fields = _read_model_config(text)
     classes = [base for base in config_class.__mro__ if issubclass(base, WordReaderConfig)]
     known = {name for base in classes for name in vars(base).get("__annotations__", {})} - _DECIDED_BY_DATA
     unknown = sorted(set(fields) - known)
@@ -175,3 +189,10 @@ def _config_fields(text: str, config_class: Any) -> dict[str, Any]:
         suggested = did_you_mean(unknown[0], known) or "; the fields are " + ", ".join(sorted(known))
         raise ValueError(f"--model_config has {', '.join(unknown)}{suggested}")
     return fields
+
+
+def _read_model_config(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"--model_config {text!r} is not a JSON object such as '{{\"hidden_size\": 64}}'") from error

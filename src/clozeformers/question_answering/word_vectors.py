@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.functional import embedding_bag
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
 from ..files import CorpusError, open_data, require_file
@@ -19,6 +17,8 @@ from ..training.pretrained import loading
 from .fasttext_binary import MAGIC, read_fasttext_binary
 
 ENCODER_PREFIX = "encoder:"
+_BATCH_SIZE = 256
+_MAX_PIECES = 64  # an encoder reads the beginning of a longer word, such as an address
 
 
 def read_word_vectors(source: str | Path, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
@@ -30,8 +30,8 @@ def read_word_vectors(source: str | Path, words: Sequence[str]) -> tuple[list[st
             * a text file with a word and its vector on each line, optionally after a line with the number of words and
               the dimension (GloVe, fastText ``.vec``), plain or compressed with gzip;
             * a fastText model, ``.bin``;
-            * ``"encoder:NAME"``, an encoder on the Hub or its folder: the vector of a word is the mean of the input
-              embeddings of its pieces.
+            * ``"encoder:NAME"``, an encoder on the Hub or its folder, which reads each word by itself: its vector is
+              the mean of the last layer's output over its pieces.
         words: distinct words.
 
     Returns:
@@ -101,19 +101,32 @@ def _read(source: str | Path, words: Sequence[str]) -> tuple[list[str], NDArray[
 
 
 def _read_encoder(name: str, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-    """Average the input embeddings of the pieces of each word; a word whose pieces are all special tokens has none."""
+    """Average an encoder's output over the pieces of each word; a word whose pieces are all special tokens has none."""
     with loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
-        encoder = AutoModel.from_pretrained(name, dtype=torch.float32, use_safetensors=True)
-        weight = encoder.get_input_embeddings().weight.detach()
+        model = AutoModel.from_pretrained(name, dtype=torch.float32, use_safetensors=True).eval()
+    encoder = model.get_encoder() if model.config.is_encoder_decoder else model
     special = set(tokenizer.all_special_ids)
     # After a space, as in running text, because byte-level tokenizers have distinct pieces for that.
-    encoded = tokenizer([f" {word}" for word in words], add_special_tokens=False)["input_ids"]
-    known = {word: [piece for piece in ids if piece not in special] for word, ids in zip(words, encoded, strict=True)}
-    known = {word: pieces for word, pieces in known.items() if pieces}
-    starts = torch.tensor([0, *map(len, known.values())][:-1], dtype=torch.long).cumsum(0)
-    pieces = torch.tensor(list(chain.from_iterable(known.values())), dtype=torch.long)
-    return list(known), embedding_bag(pieces, weight, starts, mode="mean").numpy()
+    texts = [f" {word}" for word in words]
+    longest = min(_MAX_PIECES, getattr(model.config, "max_position_embeddings", _MAX_PIECES))
+    encoded = tokenizer(texts, truncation=True, max_length=longest)["input_ids"]
+    by_length: dict[int, list[int]] = {}
+    for number, pieces in enumerate(encoded):
+        if not special.issuperset(pieces):
+            by_length.setdefault(len(pieces), []).append(number)
+    vectors = np.empty((len(words), model.config.hidden_size), np.float32)
+    # Batches of one length have no padding: a word's vector does not depend on the others.
+    for numbers in by_length.values():
+        for first in range(0, len(numbers), _BATCH_SIZE):
+            batch = numbers[first : first + _BATCH_SIZE]
+            ids = torch.tensor([encoded[number] for number in batch])
+            is_piece = ~torch.isin(ids, torch.tensor(list(special))).unsqueeze(-1)
+            with torch.inference_mode():
+                states = encoder(input_ids=ids).last_hidden_state
+            vectors[batch] = ((states * is_piece).sum(1) / is_piece.sum(1)).numpy()
+    known = sorted(number for numbers in by_length.values() for number in numbers)
+    return [words[number] for number in known], vectors[known]
 
 
 def _read_text(path: Path, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:

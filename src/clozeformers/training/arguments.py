@@ -29,6 +29,9 @@ class DataArguments:
     dataset_name: str | None = field(default=None, metadata={"help": "A dataset on the Hub with the task's columns."})
     dataset_config_name: str | None = field(default=None, metadata={"help": "Its configuration."})
     train_file: list[str] | None = field(default=None, metadata={"help": "Files to train on."})
+    extra_train_file: list[str] | None = field(
+        default=None, metadata={"help": "Files that every fold of --num_folds trains on, and none scores."}
+    )
     validation_file: str | None = field(default=None, metadata={"help": "File to choose the best model on."})
     validation_fraction: float | None = field(
         default=None, metadata={"help": "Without a validation file: fraction of the training data held out for it."}

@@ -17,7 +17,8 @@ from .pretrained import loading
 from .splits import folds, hold_out
 
 HELD_OUT = "held-out fold"
-_RESERVED_NAMES = (HELD_OUT, "train", "validation")
+EXTRA = "training data of every fold"
+_RESERVED_NAMES = (HELD_OUT, EXTRA, "train", "validation")
 _SAME_CORPUS = 0.9
 
 
@@ -31,6 +32,7 @@ class Corpora:
         test: test sets by name.
         files: the files of each test set that was read from some.
         excluded: number of training rows that the task has left out.
+        extra: rows that each fold trains on, outside the folds; None if there are none.
     """
 
     train: Dataset | None
@@ -38,10 +40,11 @@ class Corpora:
     test: dict[str, Dataset]
     files: dict[str, list[Path]] = field(default_factory=dict)
     excluded: int = 0
+    extra: Dataset | None = None
 
     def by_name(self) -> dict[str, Dataset]:
         """All parts that there are."""
-        parts = {"train": self.train, "validation": self.validation, **self.test}
+        parts = {"train": self.train, EXTRA: self.extra, "validation": self.validation, **self.test}
         return {name: rows for name, rows in parts.items() if rows is not None}
 
     def fold(self, number: int, num_folds: int, seed: int, groups: Sequence[str], parts: Sequence[str] = ()) -> Corpora:
@@ -66,8 +69,9 @@ class Corpora:
             rows = [known + new for known, new in zip(rows, selected, strict=True)]
             held_out[f"{HELD_OUT}, {part}"] = self.train.select(selected[-1])
         train, validation, test = map(self.train.select, rows)
+        train = train if self.extra is None else concatenate_datasets([train, self.extra])
         scored = held_out if len(held_out) > 1 else {HELD_OUT: test}
-        return replace(self, train=train, validation=validation, test={**scored, **self.test})
+        return replace(self, train=train, extra=None, validation=validation, test={**scored, **self.test})
 
 
 def load_corpora(
@@ -112,6 +116,7 @@ def load_corpora(
         test[name] = _concatenate([read(str(path)) for path in paths])
         if len(paths) > 1 and len(set(test[name]["id"])) < len(test[name]):
             raise ValueError(f"--test_file {name}: its files have rows with the same id; score them one by one")
+    extra = _concatenate([read(path) for path in data_args.extra_train_file]) if data_args.extra_train_file else None
     excluded = 0
     if train is not None:
         complete = len(train)
@@ -121,10 +126,15 @@ def load_corpora(
         if data_args.validation_fraction is not None:
             kept, held_out = hold_out(group_of(train), data_args.validation_fraction, seed)
             train, validation = train.select(kept), train.select(held_out)
+    if extra is not None and train is not None:
+        complete = len(extra)
+        extra = exclude(extra) if exclude else extra
+        excluded += complete - len(extra)
+        extra = first_rows(extra, data_args.max_train_samples)
     if validation is not None:
         validation = first_rows(validation, data_args.max_eval_samples)
     test = {name: first_rows(rows, data_args.max_predict_samples) for name, rows in test.items()}
-    return Corpora(train, validation, test, files, excluded)
+    return Corpora(train, validation, test, files, excluded, extra)
 
 
 def _concatenate(parts: Sequence[Dataset]) -> Dataset:
@@ -140,8 +150,11 @@ def _check(data_args: DataArguments) -> None:
         raise ValueError("--validation_fraction replaces a validation file; leave one out")
     if data_args.validation_fraction is not None and not data_args.trains:
         raise ValueError("--validation_fraction is a part of the training data; give --train_file as well")
+    if data_args.extra_train_file and not data_args.trains:
+        raise ValueError("--extra_train_file adds to the folds of the training data; give --train_file as well")
     test_files = [path for given in data_args.test_file or [] for path in split_test_file(given)[1]]
-    for option, paths in (("--train_file", data_args.train_file or []), ("--test_file", test_files)):
+    train_files = [*(data_args.train_file or []), *(data_args.extra_train_file or [])]
+    for option, paths in (("--train_file", train_files), ("--test_file", test_files)):
         places = [Path(path).resolve() for path in paths]
         twice = next((path for path, place in zip(paths, places, strict=True) if places.count(place) > 1), None)
         if twice is not None:

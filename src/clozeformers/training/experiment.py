@@ -345,19 +345,7 @@ def _check(args: Any, data_args: Any, corpora: Corpora) -> None:
         raise ValueError("several runs do not start from one checkpoint; --resume_from_checkpoint true resumes each")
     if several and args.push_to_hub:
         raise ValueError(f"--push_to_hub pushes one model; leave out {several}")
-    if args.folds is not None and not set(args.folds) <= set(range(1, (args.num_folds or 0) + 1)):
-        raise ValueError(f"--folds {args.folds}: with --num_folds {args.num_folds} they are counted from 1 up to that")
-    if args.num_folds and corpora.train is None:
-        raise ValueError("--num_folds needs --train_file or --dataset_name: the folds are made of it")
-    for option in ("validation_fraction", "validation_file"):
-        if args.num_folds and getattr(data_args, option) is not None:
-            raise ValueError(f"--num_folds makes a validation part of its own; leave out --{option}")
-    for name, rows in corpora.test.items() if args.num_folds else ():
-        if holds_corpus(rows, corpora.train):
-            raise ValueError(
-                f"--test_file {name} holds rows of the training data, which each fold but one trains on; leave it out: "
-                f"with --num_folds, every training row is scored as a part of the {HELD_OUT}"
-            )
+    _check_folds(args, data_args, corpora)
     if args.early_stopping_patience is not None and args.eval_strategy == "no" and corpora.train is not None:
         raise ValueError(
             f"--early_stopping_patience {args.early_stopping_patience} needs evaluations: give --eval_strategy epoch "
@@ -369,6 +357,27 @@ def _check(args: Any, data_args: Any, corpora: Corpora) -> None:
             "evaluation needs a validation set: give --validation_file or --validation_fraction 0.1, or "
             "--eval_strategy no --load_best_model_at_end false to keep the last model"
         )
+
+
+def _check_folds(args: Any, data_args: Any, corpora: Corpora) -> None:
+    """Raise a ValueError if data contradict cross-validation."""
+    if args.folds is not None and not set(args.folds) <= set(range(1, (args.num_folds or 0) + 1)):
+        raise ValueError(f"--folds {args.folds}: with --num_folds {args.num_folds} they are counted from 1 up to that")
+    if args.num_folds and corpora.train is None:
+        raise ValueError("--num_folds needs --train_file or --dataset_name: the folds are made of it")
+    if corpora.extra is not None and not args.num_folds:
+        raise ValueError("--extra_train_file adds to the folds of --num_folds; without folds, name it in --train_file")
+    if corpora.extra is not None and holds_corpus(corpora.extra, corpora.train):
+        raise ValueError("--extra_train_file holds rows of --train_file, which a fold scores; leave them out")
+    for option in ("validation_fraction", "validation_file"):
+        if args.num_folds and getattr(data_args, option) is not None:
+            raise ValueError(f"--num_folds makes a validation part of its own; leave out --{option}")
+    for name, rows in corpora.test.items() if args.num_folds else ():
+        if holds_corpus(rows, corpora.train):
+            raise ValueError(
+                f"--test_file {name} holds rows of the training data, which each fold but one trains on; leave it out: "
+                f"with --num_folds, every training row is scored as a part of the {HELD_OUT}"
+            )
 
 
 def set_up_logging(args: TrainingArguments) -> None:

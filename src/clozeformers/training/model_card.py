@@ -234,7 +234,8 @@ def _vote(record: Record, test_set: str) -> str:
 def _trained_on(record: Record) -> str:
     """Names of the training files; a dash for a model that was only scored."""
     data = record["data"]
-    return ", ".join(data_name(name) for name in data.get("train_file") or [data.get("dataset_name") or "–"])
+    names = data.get("train_file") or [data.get("dataset_name") or "–"]
+    return ", ".join(data_name(name) for name in [*names, *(data.get("extra_train_file") or [])])
 
 
 def _facts(facts: Mapping[str, str]) -> str:

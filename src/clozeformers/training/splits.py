@@ -18,30 +18,33 @@ class Split(NamedTuple):
 def folds(groups: Sequence[str], num_folds: int, seed: int) -> Iterator[Split]:
     """Cross-validation as in Khandelwal & Attar, section 4.
 
-    One fold is the test part; a validation part of the same size is drawn from the others.
+    One fold is the test part; a validation part of the same size is drawn from the others, or of two folds, a quarter
+    of the other.
 
     Args:
         groups: group of each row.
-        num_folds: at least 3.
+        num_folds: at least 2.
         seed: of the shuffle; the same seed gives the same folds.
 
     Yields:
         One split a fold; the test parts together are the corpus.
 
     Raises:
-        ValueError: there are fewer groups than folds, or fewer than three folds.
+        ValueError: there are fewer than two folds, fewer groups than folds, or two folds of fewer than four groups.
     """
     distinct = list(dict.fromkeys(groups))
-    if not 3 <= num_folds <= len(distinct):
+    least = 4 if num_folds == 2 else num_folds  # the other fold gives training and validation groups
+    if num_folds < 2 or len(distinct) < least:
         raise ValueError(
-            f"--num_folds is {num_folds}; it must be at least 3 and at most the number of groups of rows "
-            f"(sentences or articles), {len(distinct)}"
+            f"--num_folds is {num_folds}; it must be at least 2 and at most the number of groups of rows "
+            f"(sentences or articles), {len(distinct)}; two folds take at least 4 groups"
         )
     random.Random(seed).shuffle(distinct)
     parts = [distinct[start::num_folds] for start in range(num_folds)]
     for number, test in enumerate(parts):
         others = [group for part in parts[:number] + parts[number + 1 :] for group in part]
-        validation = random.Random(f"{seed}-{number}").sample(others, min(len(test), len(others) - 1))
+        size = min(len(test), len(others) - 1) if num_folds > 2 else max(len(others) // 4, 1)
+        validation = random.Random(f"{seed}-{number}").sample(others, size)
         train = set(others) - set(validation)
         yield Split(*(_rows_in(groups, part) for part in (train, set(validation), set(test))))
 
