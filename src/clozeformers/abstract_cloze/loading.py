@@ -92,8 +92,8 @@ def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, t
     """Load the model, with a new head if it has none, and freeze its lower layers; the arguments must be complete.
 
     Raises:
-        ValueError: inputs would be longer than the encoder's positions, the tokenizer lacks a mask, it does not put the separators that
-            the head expects, or the layers cannot be frozen.
+        ValueError: inputs would be longer than the encoder's positions, the tokenizer has no mask for a gap or not the
+            separators that the head expects, or the layers cannot be frozen.
     """
     if model_args.option_features == "gap" and tokenizer.mask_token_id is None:
         raise ValueError(f"--option_features gap: the tokenizer of {model_args.model_name_or_path} has no mask")
