@@ -22,7 +22,7 @@ OTHERS = (
     "the a in it was day at said on monday when they came home a walk through . , ; of weather light state mind kind "
     "sky council closed library because had no money left town lost its for reasons financial musical medical"
 )
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 MODELS: dict[str, Any] = {"bert": BertModel, "roberta": RobertaModel, "albert": AlbertModel}
 
 
@@ -75,7 +75,7 @@ def save_encoder(folder: Path, kind: str, num_layers: int = 1) -> Path:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     process = processors.RobertaProcessing if kind == "roberta" else processors.BertProcessing
     tokenizer.post_processor = process(("[SEP]", 3), ("[CLS]", 2))
-    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), SPECIAL, strict=True))
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL, strict=True))
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
     model_class = MODELS[kind]
     sizes: dict[str, Any] = {

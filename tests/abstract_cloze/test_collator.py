@@ -23,6 +23,14 @@ def feature(lengths: list[int], label: int = 0) -> dict[str, Any]:
     return {"input_ids": ids, "token_type_ids": [[1] * length for length in lengths], "label": label, "length": 5}
 
 
+def test_marks_are_padded_too() -> None:
+    marked = [feature([3]) | {"option_mask": [[0, 1, 1]]}, feature([1, 2]) | {"option_mask": [[1], [0, 1]]}]
+    assert ClozeCollator(TOKENIZER)(marked)["option_mask"].tolist() == [
+        [[0, 1, 1], [0, 0, 0]],
+        [[1, 0, 0], [0, 1, 0]],
+    ]
+
+
 def test_padding_by_hand() -> None:
     features = [feature([3, 1]), feature([2, 4, 1], -1)]
     batch = ClozeCollator(TOKENIZER)(features)

@@ -18,6 +18,7 @@ from clozeformers.abstract_cloze import load_recam
 from clozeformers.abstract_cloze.encoding import EncodedOption, encode_questions, pair_layout, truncated_lengths
 from clozeformers.abstract_cloze.features import encode_dataset
 from clozeformers.abstract_cloze.questions import ClozeQuestion
+from clozeformers.abstract_cloze.sentences import keep_pieces, rank_by_similarity, split_sentences
 from tests.cloze_corpora import real_file
 from tests.cloze_models import ARTICLE, OPTIONS, QUESTION, TOKENIZERS, FakeReader, bert_tokenizer, cloze_rows
 from tests.qa_models import byte_tokenizer
@@ -211,3 +212,61 @@ def test_real_files_in_real_pieces(name: str) -> None:
         pieces = zip(feature["input_ids"][0], feature["token_type_ids"][0], strict=True)
         expected = alone(tokenizer, row["question"].replace("@placeholder", row["options"][0]))
         assert [piece for piece, kind in pieces if kind == 1][: len(expected)] == expected
+
+
+@pytest.mark.parametrize("max_length", [30, 1000])
+def test_the_options_own_pieces_are_marked(tokenizer: Any, max_length: int) -> None:
+    definitions = [("the act of doing",)] * 3
+    for option, found in zip(OPTIONS, encoded(tokenizer, definitions=definitions, max_length=max_length), strict=True):
+        assert len(found.option_mask) == len(found.input_ids)
+        own = [piece for piece, mark in zip(found.input_ids, found.option_mask, strict=True) if mark]
+        assert tokenizer.decode(own).replace(" ", "") == option.replace(" ", "")
+        first = found.option_mask.index(1)
+        assert found.option_mask[first : first + len(own)] == [1] * len(own)
+
+
+def test_marks_are_a_column_on_request() -> None:
+    rows, tokenizer = cloze_rows({}), bert_tokenizer()
+    plain, _ = encode_dataset(rows, tokenizer, option_reader=None)
+    marked, _ = encode_dataset(rows, tokenizer, option_reader=None, with_option_mask=True)
+    assert set(marked.column_names) - set(plain.column_names) == {"option_mask"}
+    assert [list(map(len, options)) for options in marked["option_mask"]] == [
+        list(map(len, options)) for options in plain["input_ids"]
+    ]
+
+
+SENTENCES = [
+    "The dog sat on the mat.",
+    "A cat was happy in the club.",
+    "It was a new contract.",
+    "The dog is very new.",
+]
+
+
+def similar(tokenizer: Any, max_length: int) -> list[list[int]]:
+    asked = ClozeQuestion(" ".join(SENTENCES), "The cat @placeholder to the club .", ("doing", "is"))
+    arguments = ([asked], [[()] * 2], max_length, ["the question"])
+    [options] = encode_questions(tokenizer, *arguments, article_sentences="similar")
+    separators = pair_layout(tokenizer)
+    ends = [option.token_type_ids.index(1) - len(separators.between) for option in options]
+    return [option.input_ids[len(separators.before) : end] for option, end in zip(options, ends, strict=True)]
+
+
+def test_sentences_like_the_question_are_kept_in_the_order_of_the_article(tokenizer: Any) -> None:
+    whole, second = alone(tokenizer, " ".join(SENTENCES)), alone(tokenizer, SENTENCES[1])
+    two = alone(tokenizer, f"{SENTENCES[0]} {SENTENCES[1]}")
+    assert similar(tokenizer, 1000) == [whole, whole]
+    room = pair_layout(tokenizer).size + len(alone(tokenizer, "The cat doing to the club ."))
+    for length, text in ((len(two), f"{SENTENCES[0]} {SENTENCES[1]}"), (len(second) - 3, SENTENCES[1])):
+        kept = similar(tokenizer, room + length)[0]
+        assert len(kept) == length
+        # Where a space is a piece of its own, it may belong to either sentence.
+        assert text.lower().replace(" ", "").startswith(tokenizer.decode(kept).lower().replace(" ", "")[:-1])
+
+
+def test_similarity_by_hand() -> None:
+    assert rank_by_similarity(SENTENCES, "the Cat in a club") == [1, 2, 0, 3]
+    assert rank_by_similarity(SENTENCES, "") == [0, 1, 2, 3]
+    text = 'He left. "I know," she said. It is 3.5 m.\nThe U.S. team won!'
+    assert split_sentences(text) == ["He left.", '"I know," she said.', "It is 3.5 m.", "The U.S. team won!"]
+    assert keep_pieces([[1, 2], [3], [4, 5]], [2, 0, 1], 3) == [1, 4, 5]

@@ -106,17 +106,25 @@ BASELINE, PARALLEL, ALONE = (
     {"co_attention": "parallel", "num_co_attention_layers": 2},
     {"num_co_attention_layers": 0},
 )
+SPAN = {"option_features": "span"}
+GAP = ALONE | {"option_features": "gap", "use_definitions": False, "mask_token_id": 5}
 VARIANTS: dict[str, tuple[Head, dict[str, Any]]] = {
     "negation": (NEGATION, {}),
     "baseline": (NEGATION, BASELINE),
     "stacked": (CLOZE, {}),
     "parallel": (CLOZE, PARALLEL),
     "alone": (CLOZE, ALONE),
+    "span": (CLOZE, SPAN),
+    "gap": (CLOZE, GAP),
 }
 every_backbone = pytest.mark.parametrize("name", SIZES)
 every_variant = pytest.mark.parametrize(("head", "fields"), VARIANTS.values(), ids=VARIANTS)
 both_heads = pytest.mark.parametrize("head", [NEGATION, CLOZE], ids=["negation", "cloze"])
-every_cloze_variant = pytest.mark.parametrize("fields", [{}, PARALLEL, ALONE], ids=["stacked", "parallel", "alone"])
+every_cloze_variant = pytest.mark.parametrize(
+    "fields",
+    [{}, PARALLEL, ALONE, SPAN, ALONE | SPAN],
+    ids=["stacked", "parallel", "alone", "span", "span-alone"],
+)
 
 
 def backbone_config(name: str, **fields: Any) -> Any:
@@ -150,6 +158,7 @@ class Row:
     types: list[int]
     article: list[int]  # positions, with the class token
     option: list[int]
+    own: list[int]  # positions of the option itself
 
 
 def cloze_row(name: str, article: list[int], option: list[int]) -> Row:
@@ -163,7 +172,9 @@ def cloze_row(name: str, article: list[int], option: list[int]) -> Row:
         types = [0] * (len(article) + 1 + len(separators)) + [1] * (len(option) + 1)
         positions = list(range(len(article) + 1))
     start = types.index(1)
-    return Row(ids, types, positions, list(range(start, start + len(option))))
+    return Row(
+        ids, types, positions, list(range(start, start + len(option))), list(range(start, start + min(len(option), 2)))
+    )
 
 
 def cloze_batch(
@@ -175,6 +186,7 @@ def cloze_batch(
     shape = (len(asked), max(*(len(rows) for rows in asked), options), length)
     made = {"input_ids": torch.full(shape, PAD), "attention_mask": torch.zeros(shape, dtype=torch.long)}
     # The types of padding are arbitrary.
+    made["option_mask"] = torch.zeros(shape, dtype=torch.long)
     made["token_type_ids"] = torch.randint(0, 2, shape, generator=torch.Generator().manual_seed(length))
     for i, rows in enumerate(asked):
         for j, one in enumerate(rows):
@@ -182,6 +194,7 @@ def cloze_batch(
             made["input_ids"][i, j, place] = torch.tensor(one.ids)
             made["token_type_ids"][i, j, place] = torch.tensor(one.types)
             made["attention_mask"][i, j, place] = 1
+            made["option_mask"][i, j, [position + lefts[i] for position in one.own]] = 1
     return made
 
 

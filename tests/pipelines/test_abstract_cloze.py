@@ -104,6 +104,36 @@ def test_the_pipeline_reads_what_training_reads(cloze: AbstractClozePipeline) ->
         assert scores == [pytest.approx(value, abs=1e-5) for value in expected.softmax(-1)[0].tolist()]
 
 
+@pytest.mark.parametrize("model_class", WN_DUMA_MODELS)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"option_features": "span", "article_sentences": "similar"},
+        {"option_features": "gap", "num_co_attention_layers": 0, "mask_token_id": 4, "use_article": False},
+    ],
+    ids=["span", "gap"],
+)
+def test_the_pipeline_encodes_as_the_config_says(model_class: Any, fields: dict[str, Any]) -> None:
+    given = {"use_definitions": False, "use_article": True, "max_option_length": 40, **fields}
+    cloze = tiny_wn_duma(model_class, **given)
+    rows = cloze_rows(*({name: row[name] for name in ASKED} for row in MANY if len(row["article"]) > 10))
+    features, _ = encode_dataset(
+        rows,
+        cloze.tokenizer,
+        max_length=40,
+        option_reader=None,
+        use_article=given["use_article"],
+        article_sentences=given.get("article_sentences", "first"),
+        with_option_mask=True,
+    )
+    for row, feature in zip(rows, features, strict=True):
+        batch = ClozeCollator(cloze.tokenizer)([feature])
+        with torch.no_grad():
+            expected = cloze.model(**{name: values for name, values in batch.items() if name != "labels"}).logits
+        scores = [option["score"] for option in sorted(cloze(row), key=lambda option: option["index"])]
+        assert scores == [pytest.approx(value, abs=1e-5) for value in expected.softmax(-1)[0].tolist()]
+
+
 def test_definitions_that_were_read_are_shown() -> None:
     cloze, reader = PIPELINES["bert"], FakeReader(happy=9, doing=0)
     found = {option["option"]: option for option in cloze(ASKED, option_reader=reader, max_option_length=60)}

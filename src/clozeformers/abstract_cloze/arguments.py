@@ -15,8 +15,9 @@ NEW_HEAD = {
     "num_co_attention_heads": 64,
     "co_attention_head_size": 64,
     "co_attention_dropout": 0.1,
+    "option_features": None,
 }
-_NEW_INPUT = {"use_definitions": True, "use_article": True, "max_length": 150}
+_NEW_INPUT = {"use_definitions": True, "use_article": True, "article_sentences": "first", "max_length": 150}
 
 
 @dataclass
@@ -36,6 +37,10 @@ class ClozeModelArguments:
     num_co_attention_heads: int | None = field(default=None, metadata={"help": "Its heads; 64 in a new one."})
     co_attention_head_size: int | None = field(default=None, metadata={"help": "Size of a head; 64 in a new one."})
     co_attention_dropout: float | None = field(default=None, metadata={"help": "Its dropout; 0.1 in a new one."})
+    option_features: Literal["span", "gap"] | None = field(
+        default=None, metadata={"help": "What is read of the option's own pieces: span (their mean) or gap (a mask)."}
+    )
+    freeze_word_embeddings: bool = field(default=False, metadata={"help": "Freeze the embeddings of word pieces."})
     freeze_layers: int = field(default=0, metadata={"help": "Freeze the embeddings and this many lower layers."})
 
 
@@ -46,8 +51,16 @@ class ClozeDataArguments(DataArguments):
     exclude_articles_of: list[str] | None = field(
         default=None, metadata={"help": "ReCAM files whose articles are left out of training."}
     )
+    pretrain_file: list[str] | None = field(
+        default=None,
+        metadata={"help": "Files with more texts for --num_pretrain_epochs: SQuAD, ReCAM, or rows with `text`."},
+    )
     use_definitions: bool | None = field(default=None, metadata={"help": "Read WordNet's definitions of the options."})
     use_article: bool | None = field(default=None, metadata={"help": "Read the article; false: the question alone."})
+    article_sentences: Literal["first", "similar"] | None = field(
+        default=None,
+        metadata={"help": "What is read of a long article: its first sentences, or those similar to the question."},
+    )
     max_length: int | None = field(
         default=None,
         metadata={"help": "Maximum number of word pieces of an article with an option; 150 in a new head."},
@@ -73,6 +86,11 @@ class ClozeTrainingArguments(ScriptTrainingArguments):
     save_strategy: Literal["no", "steps", "epoch", "best"] = field(default="steps", metadata={"help": "When to save."})
     save_steps: float = field(default=200, metadata={"help": "Steps between checkpoints."})
     save_total_limit: int | None = field(default=1, metadata={"help": "Checkpoints to keep, besides the best."})
+    num_pretrain_epochs: float = field(
+        default=0.0, metadata={"help": "Before training, predict masked words of the training articles; 0: do not."}
+    )
+    pretrain_learning_rate: float = field(default=3e-4, metadata={"help": "Its learning rate of the encoder."})
+    pretrain_batch_size: int = field(default=64, metadata={"help": "Texts, of two sentences each."})
     load_best_model_at_end: bool = field(default=True, metadata={"help": "Keep the best model of the training."})
     metric_for_best_model: str | None = field(default="accuracy", metadata={"help": "Measure of the best model."})
 

@@ -18,34 +18,65 @@ def _statistics(rows: Dataset) -> dict[str, int]:
     }
 
 
+_METHODS = {
+    "longest": "the longest option",
+    "cosine": "cosine of mean-pooled embeddings",
+    "ngrams": "n-gram regression",
+    "ensemble": "ensemble",
+}
+_FEATURES = {"span": "mean over the option's pieces", "gap": "mask in the gap"}
+
+
 def _variant(record: Record) -> str:
-    """Name of the model, as the paper gives it."""
-    if not record["model"]["num_co_attention_layers"]:
-        return "encoder"
-    if record["model"]["co_attention"] == "parallel":
-        return "DUMA"
-    return "WN-DUMA" if record["data"]["use_definitions"] else "stacked co-attention"
+    """Name of the model, as the paper gives it, with what it reads of the option's own pieces."""
+    model = record["model"]
+    if "method" in model:
+        return _METHODS[model["method"]]
+    name = "WN-DUMA" if record["data"]["use_definitions"] else "stacked co-attention"
+    if not model["num_co_attention_layers"]:
+        name = "encoder"
+    elif model["co_attention"] == "parallel":
+        name = "DUMA"
+    feature = _FEATURES.get(model.get("option_features"))  # older records have none
+    return f"{name}, {feature}" if feature else name
+
+
+def _members(record: Record) -> str:
+    return ", ".join(display_name(member) for member in record["model"]["members"] or [])
 
 
 def _input(record: Record) -> str:
     data = record["data"]
-    parts = {"article": data["use_article"], "question with option": True, "definitions": data["use_definitions"]}
+    if "method" in record["model"]:
+        return _members(record) or "article, question with option"
+    sentences = "similar sentences of the article" if data.get("article_sentences") == "similar" else "article"
+    parts = {sentences: data["use_article"], "question with option": True, "definitions": data["use_definitions"]}
     return ", ".join(part for part, is_read in parts.items() if is_read)
 
 
 def _model(record: Record) -> dict[str, str]:
-    model, layers = record["model"], record["model"]["num_co_attention_layers"]
+    model = record["model"]
+    if "method" in model:
+        return {"method": _METHODS[model["method"]], "input": _input(record)}
+    layers = model["num_co_attention_layers"]
     sizes = f"{model['num_co_attention_heads']} heads of {model['co_attention_head_size']}"
     head = f"{_variant(record)}: {model['co_attention']} co-attention, {layers} layer{'s' * (layers != 1)}, {sizes}"
     return {
-        "head": head if layers else "a linear layer on the encoder's pooled output",
+        "head": head if layers else _head_of_encoder(model.get("option_features")),
         "encoder": f"`{display_name(model['model_name_or_path'])}`",
         "input": f"{_input(record)}; at most {record['data']['max_length']} word pieces an option",
     }
 
 
+def _head_of_encoder(option_features: str | None) -> str:
+    if option_features == "gap":
+        return "the state at a mask in the gap, against the mean input embedding of each option"
+    beside = " and on the normalised mean over the option's own pieces" if option_features == "span" else ""
+    return f"a linear layer on the encoder's pooled output{beside}"
+
+
 def _columns(record: Record) -> dict[str, str]:
-    encoder = display_name(record["model"]["model_name_or_path"])
+    encoder = display_name(record["model"]["model_name_or_path"] or "–")
     return {"model": _variant(record), "encoder": encoder, "input": _input(record)}
 
 
@@ -57,7 +88,11 @@ def _chosen(record: Record) -> str | None:
 
 def _notes(record: Record) -> str:
     reach = "It reads the beginning of an article only, as much as fits beside the option."
-    if not record["data"]["use_article"]:
+    if record["data"].get("article_sentences") == "similar":
+        reach = "It reads those sentences of an article that are similar to the question, as many as fit."
+    if "method" in record["model"]:
+        reach = "It is no model to load: its predictions are in the output folder of its command."
+    elif not record["data"]["use_article"]:
         reach = "It reads the question alone, and no article."
     return Path(__file__).with_name("card_notes.md").read_text(encoding="utf-8").format(reach=reach)
 

@@ -28,8 +28,9 @@ class ClozeCollator:
         """Pad features as `encode_dataset` returns them.
 
         Returns:
-            Tensors of int64: `input_ids`, `attention_mask` and `token_type_ids`, each ``[B, C, L]``, and, if given,
-            `labels` ``[B]``, -100 for an unknown one. `attention_mask` is 0 on all of an option that pads the batch.
+            Tensors of int64: `input_ids`, `attention_mask`, `token_type_ids` and, if given, `option_mask`, each
+            ``[B, C, L]``, and, if given, `labels` ``[B]``, -100 for an unknown one. `attention_mask` is 0 on all of an
+            option that pads the batch.
         """
         counts = np.array([len(feature["input_ids"]) for feature in features])
         lengths = np.zeros((len(features), counts.max()), dtype=np.int64)
@@ -40,7 +41,10 @@ class ClozeCollator:
         if (self.padding_side or self.tokenizer.padding_side) == "left":
             is_real = is_real[..., ::-1]
         batch = {"attention_mask": torch.from_numpy(is_real.astype(np.int64))}
-        for name, filler in (("input_ids", self.tokenizer.pad_token_id or 0), ("token_type_ids", 0)):
+        fillers = {"input_ids": self.tokenizer.pad_token_id or 0, "token_type_ids": 0, "option_mask": 0}
+        for name, filler in fillers.items():
+            if name not in features[0]:
+                continue
             padded = np.full(is_real.shape, filler, dtype=np.int64)
             padded[is_real] = np.concatenate([option for feature in features for option in feature[name]])
             batch[name] = torch.from_numpy(padded)

@@ -7,15 +7,20 @@ truncated first is taken from the authors' published code.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 from ..text import truncate_repr
-from .questions import ClozeQuestion
+from .questions import PLACEHOLDER, ClozeQuestion
+from .sentences import keep_pieces, rank_by_similarity, sentence_starts
 
 ARTICLE_TYPE, OPTION_TYPE, END_TYPE = 0, 1, 2
 _BETWEEN_DEFINITIONS = ";"
-# A filled-in question and its definitions, and the word pieces of the two with their offsets.
-_Tokenized = tuple[str, Sequence[str], list[int], list[tuple[int, int]]]
+# A filled-in question, the characters of its option, its definitions, and the word pieces of all with their offsets.
+_TokenizedOption = tuple[str, tuple[int, int], Sequence[str], list[int], list[tuple[int, int]]]
+
+# The word pieces of the sentences of an article, and which of these are kept first where not all fit.
+_TokenizedArticle = tuple[list[list[int]], list[int]]
 
 
 class DefinitionReader(Protocol):
@@ -52,6 +57,7 @@ class EncodedOption(NamedTuple):
         token_type_ids: 0 for the article and its separators, 1 for the option, its definitions and their separators, 2
             for a class token at the end.
         definitions: the definitions in it, of which the last may be truncated.
+        option_mask: 1 at the pieces of the option itself.
     """
 
     input_ids: list[int]
@@ -59,6 +65,7 @@ class EncodedOption(NamedTuple):
     definitions: tuple[str, ...]
     article_is_cut: bool
     definitions_are_cut: bool
+    option_mask: list[int]
 
 
 def pair_layout(tokenizer: Any) -> PairLayout:
@@ -139,6 +146,8 @@ def encode_questions(
     definitions: Sequence[Sequence[Sequence[str]]],
     max_length: int,
     names: Sequence[str],
+    *,
+    article_sentences: str = "first",
 ) -> list[list[EncodedOption]]:
     """Encode questions, each option as a pair: the article, and the filled-in question with the option's definitions.
 
@@ -148,6 +157,8 @@ def encode_questions(
         definitions: for each option of each question its definitions, possibly none.
         max_length: maximum number of word pieces of an input, including special tokens; see `truncated_lengths`.
         names: what to call each question in an error.
+        article_sentences: what is kept of a long article: the `"first"` sentences, or those `"similar"` to the
+            question, in the order of the article.
 
     Raises:
         TypeError, ValueError: `max_length` leaves no room, a filled-in question does not fit or has no word piece, or
@@ -155,13 +166,14 @@ def encode_questions(
     """
     layout = pair_layout(tokenizer)
     check_max_length(max_length, layout)
-    articles = _tokenize(tokenizer, [question.article.strip() for question in questions])["input_ids"]
+    articles = _tokenize_articles(tokenizer, questions, article_sentences == "similar")
     sentences = [sentence for question in questions for sentence in question.sentences]
+    spans = [(question.start, question.start + len(word)) for question in questions for word in question.words]
     glosses = [found for of_question in definitions for found in of_question]
     joined = map(_BETWEEN_DEFINITIONS.join, glosses)
     texts = [f"{sentence} {gloss}" if gloss else sentence for sentence, gloss in zip(sentences, joined, strict=True)]
     tokenized = _tokenize(tokenizer, texts, return_offsets_mapping=True)
-    options = zip(sentences, glosses, tokenized["input_ids"], tokenized["offset_mapping"], strict=True)
+    options = zip(sentences, spans, glosses, tokenized["input_ids"], tokenized["offset_mapping"], strict=True)
     room = max_length - layout.size
     return [
         [
@@ -176,9 +188,30 @@ def _tokenize(tokenizer: Any, texts: Sequence[str], **options: Any) -> Any:
     return tokenizer(texts, add_special_tokens=False, padding=False, truncation=False, verbose=False, **options)
 
 
-def _encode_option(name: str, layout: PairLayout, room: int, article: list[int], option: _Tokenized) -> EncodedOption:
-    sentence, definitions, ids, offsets = option
-    num_sentence = sum(start < len(sentence) for start, _ in offsets)
+def _tokenize_articles(
+    tokenizer: Any, questions: Sequence[ClozeQuestion], by_similarity: bool
+) -> list[_TokenizedArticle]:
+    texts = [question.article.strip() for question in questions]
+    tokenized = _tokenize(tokenizer, texts, return_offsets_mapping=by_similarity)
+    if not by_similarity:
+        return [([ids], [0]) for ids in tokenized["input_ids"]]
+    articles = []
+    for text, question, ids, offsets in zip(
+        texts, questions, tokenized["input_ids"], tokenized["offset_mapping"], strict=True
+    ):
+        starts = sentence_starts(text)
+        cuts = [*(sum(first < start >= end for first, end in offsets) for start in starts), len(ids)]
+        sentences = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+        order = rank_by_similarity(sentences, question.question.replace(PLACEHOLDER, " "))
+        articles.append(([ids[first:last] for first, last in pairwise(cuts)], order))
+    return articles
+
+
+def _encode_option(
+    name: str, layout: PairLayout, room: int, article: _TokenizedArticle, option: _TokenizedOption
+) -> EncodedOption:
+    sentence, (start, stop), definitions, ids, offsets = option
+    num_sentence = sum(first < len(sentence) for first, _ in offsets)
     if not num_sentence:
         raise ValueError(f"{name}, the question has no word piece at all; give words that the tokenizer knows")
     if num_sentence > room:
@@ -187,16 +220,19 @@ def _encode_option(name: str, layout: PairLayout, room: int, article: list[int],
             "truncated, so raise max_length (max_option_length) or shorten the question"
         )
     # The pieces beyond the room do not matter: those of the definitions and of the article are dropped first.
+    length = sum(map(len, article[0]))
     num_article, num_definitions = truncated_lengths(
-        min(len(article), room + 1), num_sentence, min(len(ids) - num_sentence, room + 1), room
+        min(length, room + 1), num_sentence, min(len(ids) - num_sentence, room + 1), room
     )
     end = num_sentence + num_definitions
-    input_ids = [*layout.before, *article[:num_article], *layout.between, *ids[:end], *layout.after]
+    input_ids = [*layout.before, *keep_pieces(*article, num_article), *layout.between, *ids[:end], *layout.after]
     num_article_type = len(layout.before) + num_article + len(layout.between)
     token_type_ids = [ARTICLE_TYPE] * num_article_type + [OPTION_TYPE] * end + layout.after_types
     num_characters = offsets[end - 1][1] - len(sentence) - 1 if num_definitions else 0
     read = _truncated_definitions(definitions, num_characters)
-    return EncodedOption(input_ids, token_type_ids, read, num_article < len(article), end < len(ids))
+    own = [int(first < stop and last > start) for first, last in offsets[:end]]
+    option_mask = [0] * num_article_type + own + [0] * len(layout.after)
+    return EncodedOption(input_ids, token_type_ids, read, num_article < length, end < len(ids), option_mask)
 
 
 def _truncated_definitions(definitions: Sequence[str], num_characters: int) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ _FEATURES = Features(
     {
         "input_ids": List(List(Value("int32"))),
         "token_type_ids": List(List(Value("int8"))),
+        "option_mask": List(List(Value("int8"))),
         "label": Value("int32"),
         "length": Value("int32"),
         **{name: Value("int32") for name in _COUNTS},
@@ -35,6 +36,8 @@ def encode_dataset(
     max_length: int = 150,
     option_reader: DefinitionReader | None,
     use_article: bool = True,
+    article_sentences: str = "first",
+    with_option_mask: bool = False,
 ) -> tuple[Dataset, str]:
     """Encode corpus rows: the article, and the question filled with each option, with the option's definitions.
 
@@ -44,10 +47,13 @@ def encode_dataset(
         max_length: see `encode_questions`.
         option_reader: finds the definitions, such as `DefinitionLookup`; None for none.
         use_article: False leaves the article empty; its separators stay.
+        article_sentences: see `encode_questions`.
+        with_option_mask: keep the column `option_mask`, which models with `option_features` read.
 
     Returns:
-        The features in memory, one row per question: `input_ids` and `token_type_ids` (a list per option; see
-        `EncodedOption`), `label` (-1 if unknown) and `length`, that of the longest option. And a summary.
+        The features in memory, one row per question: `input_ids`, `token_type_ids` and, on request, `option_mask` (a
+        list per option; see `EncodedOption`), `label` (-1 if unknown) and `length`, that of the longest option. And a
+        summary.
 
     Raises:
         TypeError, ValueError: see `encode_questions`.
@@ -61,10 +67,13 @@ def encode_dataset(
         ]
         definitions = find_definitions(questions, option_reader)
         names = [f"row {row_id!r}" for row_id in batch["id"]]
-        encoded = encode_questions(tokenizer, questions, definitions, max_length, names)
+        encoded = encode_questions(
+            tokenizer, questions, definitions, max_length, names, article_sentences=article_sentences
+        )
         return {
             "input_ids": [[option.input_ids for option in options] for options in encoded],
             "token_type_ids": [[option.token_type_ids for option in options] for options in encoded],
+            "option_mask": [[option.option_mask for option in options] for options in encoded],
             "label": batch["label"],
             "length": [max(len(option.input_ids) for option in options) for options in encoded],
             "options": [len(options) for options in encoded],
@@ -86,4 +95,5 @@ def encode_dataset(
     )
     summary = _SUMMARY.format(len(features), *(sum(features[name]) for name in _COUNTS))
     logger.info("%s", summary)
-    return features.remove_columns(list(_COUNTS)), summary
+    dropped = [*_COUNTS, *([] if with_option_mask else ["option_mask"])]
+    return features.remove_columns(dropped), summary

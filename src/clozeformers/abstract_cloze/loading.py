@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from datasets import Dataset
@@ -16,6 +17,8 @@ from .encoding import check_separators, pair_layout
 from .features import encode_dataset
 from .recam import from_multiple_choice, load_recam, without_articles_of
 from .wordnet import DefinitionLookup
+
+HELD_OUT_QUESTIONS = "held-out questions"
 
 
 def load_corpora(data_args: ClozeDataArguments, seed: int) -> corpora.Corpora:
@@ -46,13 +49,20 @@ def load_corpora(data_args: ClozeDataArguments, seed: int) -> corpora.Corpora:
     return loaded
 
 
+def score_held_out(loaded: corpora.Corpora, args: Any) -> corpora.Corpora:
+    """Make the validation part a test set where nothing is chosen by it."""
+    if loaded.validation is None or args.eval_strategy != "no":
+        return loaded
+    return replace(loaded, validation=None, test={HELD_OUT_QUESTIONS: loaded.validation, **loaded.test})
+
+
 def articles(rows: Dataset | None) -> list[str]:
     """The article of each question: questions of one article stay together in splits."""
     return [] if rows is None else list(rows["article"])
 
 
 def encode_corpora(
-    loaded: corpora.Corpora, tokenizer: Any, data_args: ClozeDataArguments
+    loaded: corpora.Corpora, tokenizer: Any, data_args: ClozeDataArguments, with_option_mask: bool
 ) -> tuple[dict[str, Dataset], dict[str, str]]:
     """Encode all corpora; returns the features of each, and a summary of its encoding.
 
@@ -60,7 +70,12 @@ def encode_corpora(
         FileNotFoundError: WordNet is needed, and not installed.
     """
     reader = DefinitionLookup() if data_args.use_definitions else None
-    options: dict[str, Any] = {"max_length": data_args.max_length, "use_article": data_args.use_article}
+    options: dict[str, Any] = {
+        "max_length": data_args.max_length,
+        "use_article": data_args.use_article,
+        "article_sentences": data_args.article_sentences,
+        "with_option_mask": with_option_mask,
+    }
     features, summaries = {}, {}
     for name, rows in loaded.by_name().items():
         features[name], summaries[name] = encode_dataset(rows, tokenizer, option_reader=reader, **options)
@@ -77,9 +92,11 @@ def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, t
     """Load the model, with a new head if it has none, and freeze its lower layers; the arguments must be complete.
 
     Raises:
-        ValueError: inputs would be longer than the encoder's positions, the tokenizer does not put the separators that
-            the head expects, or the layers cannot be frozen.
+        ValueError: inputs would be longer than the encoder's positions, the tokenizer has no mask for a gap or not the
+            separators that the head expects, or the layers cannot be frozen.
     """
+    if model_args.option_features == "gap" and tokenizer.mask_token_id is None:
+        raise ValueError(f"--option_features gap: the tokenizer of {model_args.model_name_or_path} has no mask")
     with loading(model_args.model_name_or_path, model_args.revision):
         model = AutoModelForAbstractCloze.from_pretrained(
             model_args.model_name_or_path,
@@ -88,6 +105,8 @@ def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, t
             use_definitions=data_args.use_definitions,
             use_article=data_args.use_article,
             max_option_length=data_args.max_length,
+            article_sentences=data_args.article_sentences,
+            mask_token_id=tokenizer.mask_token_id,
         )
     longest = model.config.max_pieces
     if longest is not None and model.config.max_option_length > longest:
@@ -95,6 +114,8 @@ def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, t
     if model.co_attention is not None:
         check_separators(pair_layout(tokenizer), model.article_separators, type(model).__name__)
     freeze_lower_layers(model, model_args.freeze_layers)
+    if model_args.freeze_word_embeddings:
+        model.get_input_embeddings().requires_grad_(False)
     return model
 
 

@@ -17,6 +17,9 @@ from transformers import (
 from .co_attention import CO_ATTENTIONS
 from .configuration_backbone import MAX_LAYERS, MAX_LENGTH, MAX_SIZE, BackboneConfigMixin
 
+OPTION_FEATURES = ("span", "gap")
+ARTICLE_SENTENCES = ("first", "similar")
+
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class WNDumaConfigMixin(BackboneConfigMixin):
@@ -33,6 +36,12 @@ class WNDumaConfigMixin(BackboneConfigMixin):
             data preparation and the pipeline.
         use_article: whether the article is encoded; False for the question alone.
         max_option_length: word pieces of an encoded option, with article, definitions and special tokens.
+        option_features: what is read of the option's own pieces, without its definitions: None for nothing; `"span"`,
+            their normalised mean, beside the means of the co-attention or the pooled output; or `"gap"`, which reads
+            the question once, with a mask in the gap, and compares that mask with the embedding of each option.
+        article_sentences: which sentences of a long article are encoded: `"first"`, or those `"similar"` to the
+            question. For data preparation and the pipeline.
+        mask_token_id: of the tokenizer; for `option_features="gap"`.
     """
 
     co_attention: str = "stacked"
@@ -43,6 +52,9 @@ class WNDumaConfigMixin(BackboneConfigMixin):
     use_definitions: bool = True
     use_article: bool = True
     max_option_length: int = 150
+    option_features: str | None = None
+    article_sentences: str = "first"
+    mask_token_id: int | None = None
 
     auto_model: ClassVar[str] = "AutoModelForAbstractCloze"
     pipeline_task: ClassVar[str] = "abstract-cloze"
@@ -57,6 +69,17 @@ class WNDumaConfigMixin(BackboneConfigMixin):
         """Raise a ValueError for fields out of range; also called by `@strict`."""
         if self.co_attention not in CO_ATTENTIONS:
             raise ValueError(f"co_attention is {self.co_attention!r:.80}; known are {', '.join(CO_ATTENTIONS)}")
+        if self.option_features not in (None, *OPTION_FEATURES):
+            known = ", ".join(OPTION_FEATURES)
+            raise ValueError(f"option_features is {self.option_features!r:.80}; known are {known}, and None for none")
+        if self.article_sentences not in ARTICLE_SENTENCES:
+            known = ", ".join(ARTICLE_SENTENCES)
+            raise ValueError(f"article_sentences is {self.article_sentences!r:.80}; known are {known}")
+        if self.option_features == "gap" and (self.num_co_attention_layers or self.use_definitions):
+            raise ValueError(
+                'option_features is "gap", which reads no definitions and has no co-attention; set use_definitions to '
+                "False and num_co_attention_layers to 0"
+            )
         self.check_between(0, MAX_LAYERS, "num_co_attention_layers")
         self.check_between(1, MAX_SIZE, "num_co_attention_heads", "co_attention_head_size")
         self.check_between(1, MAX_LENGTH, "max_option_length")

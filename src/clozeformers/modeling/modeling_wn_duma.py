@@ -39,6 +39,7 @@ from .configuration_wn_duma import (
     XLNetWNDumaConfig,
 )
 from .losses import IGNORED_LABEL, option_loss
+from .option_features import GapHead, mask_gap
 from .packing import pack, values_are_known
 
 
@@ -50,7 +51,7 @@ class AbstractClozeOutput(MultipleChoiceModelOutput):
         loss: mean negative log-likelihood per question; only with `labels`.
         logits: ``[B, C]``; the dtype's minimum at options that only pad the batch.
         hidden_states: the backbone's, ``[B * C, L, D]``, with `output_hidden_states=True`; padding is moved to the side
-            that the encoder expects.
+            that the encoder expects. ``[B, L, D]`` with `option_features="gap"`.
         attentions: the backbone's, likewise, with `output_attentions=True`.
         article_attentions: with `output_attentions=True`, one tensor per layer, ``[B, C, H, M, N]``: attention of
             article piece i to option piece j.
@@ -72,6 +73,7 @@ class _Options(NamedTuple):
     real: Tensor  # False at padding
     is_option: Tensor  # [B * C], False for rows that only pad the batch
     order: Tensor  # position in the input of each position in the row
+    own: Tensor  # True at the option's own pieces
     inputs: dict[str, Tensor | None]  # arguments of the encoder
 
 
@@ -95,9 +97,13 @@ class WNDumaMixin(BackboneMixin):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        layers, size = config.num_co_attention_layers, config.hidden_size
-        setattr(self, self.base_model_prefix, self.build_backbone(config, add_pooling_layer=layers == 0))
+        layers, size, is_gap = config.num_co_attention_layers, config.hidden_size, config.option_features == "gap"
+        setattr(self, self.base_model_prefix, self.build_backbone(config, add_pooling_layer=not (layers or is_gap)))
         self.co_attention: CoAttentionStack | None = None
+        if is_gap:
+            self.gap_head = GapHead(size, self.get_input_embeddings().embedding_dim)
+            self.post_init()
+            return
         if layers:
             self.co_attention = CoAttentionStack(
                 layers,
@@ -111,8 +117,10 @@ class WNDumaMixin(BackboneMixin):
             self.build_pooler(config)
             given = [getattr(config, name, None) for name in self.pooled_dropouts]
             self.dropout = nn.Dropout(next((value for value in given if value is not None), 0.0))
+        num_features = (2 if layers else 1) + (config.option_features == "span")
+        self.span_norm = nn.LayerNorm(size) if config.option_features == "span" else None
         # Not `classifier`: checkpoints fine-tuned for another task have weights of that name.
-        self.option_classifier = FullPrecisionLinear(2 * size if layers else size, 1)
+        self.option_classifier = FullPrecisionLinear(num_features * size, 1)
         self.post_init()
 
     def build_pooler(self, config: Any) -> None:
@@ -130,6 +138,7 @@ class WNDumaMixin(BackboneMixin):
         token_type_ids: Tensor | None = None,
         labels: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
+        option_mask: Tensor | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         num_items_in_batch: Tensor | int | None = None,
@@ -145,6 +154,8 @@ class WNDumaMixin(BackboneMixin):
                 a class token at the end. The co-attention needs them even where the encoder takes none.
             labels: ``[B]``, index of the correct option; -100 for a question to ignore.
             inputs_embeds: ``[B, C, L, D]``, in place of `input_ids`.
+            option_mask: ``[B, C, L]``, 1 at the option's own pieces, without the rest of the question and the
+                definitions; needed with `config.option_features`.
             output_attentions: return the attention weights of backbone and co-attention.
             output_hidden_states: return the backbone's hidden states.
             num_items_in_batch: questions in the whole batch, over devices and accumulation steps; given by `Trainer`.
@@ -156,24 +167,15 @@ class WNDumaMixin(BackboneMixin):
         """
         output_attentions, output_hidden_states = self.wanted_outputs(output_attentions, output_hidden_states)
         shape = _shape(input_ids, inputs_embeds)
-        options = self._flatten(shape, input_ids, attention_mask, token_type_ids, inputs_embeds)
-        segments = None if self.co_attention is None else self._segments(shape, options)
-        rows = None if output_attentions or output_hidden_states else _rows_to_read(options.is_option)
-        encoded = self.encode(
-            **{name: _rows(values, rows) for name, values in options.inputs.items()},
-            output_attentions=output_attentions,
-            output_hidden_states=output_hidden_states,
-            **kwargs,
-        )
-        if self.co_attention is None or segments is None:
-            features, read = self.dropout(self.pool(encoded, _rows(options.real, rows))), None
+        options = self._flatten(shape, input_ids, attention_mask, token_type_ids, inputs_embeds, option_mask)
+        if self.config.option_features is not None:
+            self._check_option_mask(shape, options, option_mask)
+        outputs = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states, **kwargs}
+        read = None
+        if self.config.option_features == "gap":
+            encoded, scores = self._score_gaps(shape, options, outputs)
         else:
-            article_mask, option_mask = (_rows(mask, rows) for mask in segments)
-            read = self.co_attention(encoded.last_hidden_state, article_mask, option_mask, output_attentions)
-            features = read.features
-        scores = self.option_classifier(features).squeeze(-1)
-        if rows is not None:
-            scores = scores.new_zeros(options.is_option.shape).index_copy(0, rows, scores)
+            encoded, scores, read = self._score_options(shape, options, outputs)
         is_option = options.is_option.view(shape[:2])
         logits = scores.view(shape[:2]).masked_fill(~is_option, torch.finfo(scores.dtype).min)
         loss = None
@@ -188,6 +190,61 @@ class WNDumaMixin(BackboneMixin):
             **(_co_attentions(read, options.order, shape) if read is not None and output_attentions else {}),
         )
 
+    def _score_options(
+        self, shape: torch.Size, options: _Options, outputs: dict[str, Any]
+    ) -> tuple[Any, Tensor, CoAttentionFeatures | None]:
+        """Return the encoder's output, the scores ``[B * C]``, and what the co-attention has read."""
+        segments = None if self.co_attention is None else self._segments(shape, options)
+        asked = outputs["output_attentions"] or outputs["output_hidden_states"]
+        rows = None if asked else _rows_to_read(options.is_option)
+        encoded = self.encode(**{name: _rows(values, rows) for name, values in options.inputs.items()}, **outputs)
+        if self.co_attention is None or segments is None:
+            features, read = self.dropout(self.pool(encoded, _rows(options.real, rows))), None
+        else:
+            article_mask, option_mask = (_rows(mask, rows) for mask in segments)
+            read = self.co_attention(encoded.last_hidden_state, article_mask, option_mask, outputs["output_attentions"])
+            features = read.features
+        if self.span_norm is not None:
+            span = self.span_norm(masked_mean(encoded.last_hidden_state, _rows(options.own, rows)))
+            features = torch.cat([features, span], dim=-1)
+        scores = self.option_classifier(features).squeeze(-1)
+        if rows is not None:
+            scores = scores.new_zeros(options.is_option.shape).index_copy(0, rows, scores)
+        return encoded, scores, read
+
+    def _score_gaps(self, shape: torch.Size, options: _Options, outputs: dict[str, Any]) -> tuple[Any, Tensor]:
+        """Return the encoder's output for the questions with a mask in the gap, and the scores ``[B, C]``."""
+        input_ids = options.inputs["input_ids"]
+        if input_ids is None or self.config.mask_token_id is None:
+            missing = "input_ids" if input_ids is None else "config.mask_token_id"
+            raise ValueError(f'{missing} is missing: a model with option_features="gap" puts a mask in the gap')
+        masked = mask_gap(input_ids, options.real, options.own, shape[1], self.config.mask_token_id, self.padding_side)
+        token_types = options.inputs["token_type_ids"]
+        encoded = self.encode(
+            input_ids=masked.input_ids,
+            # A fully padded row attends to itself, as in `_flatten`.
+            attention_mask=(masked.real | ~masked.real.any(1, keepdim=True)).long(),
+            token_type_ids=None if token_types is None else token_types[masked.rows].gather(1, masked.order),
+            **outputs,
+        )
+        states = self.gap_head.states(masked_mean(encoded.last_hidden_state, masked.gap))
+        candidates = self.gap_head.candidates(self.get_input_embeddings()(input_ids), options.own)
+        return encoded, self.gap_head(states, candidates.unflatten(0, shape[:2]))
+
+    def _check_option_mask(self, shape: torch.Size, options: _Options, option_mask: Tensor | None) -> None:
+        """Raise a ValueError if an option has no piece of its own (values are not checked in compiled code)."""
+        if option_mask is None:
+            raise ValueError(f"option_mask is missing: the model's option_features are {self.config.option_features!r}")
+        if values_are_known(options.own):
+            self._check_pieces(shape, options.is_option & ~options.own.any(1), "option_mask must be 1 on its pieces")
+
+    @staticmethod
+    def _check_pieces(shape: torch.Size, is_missing: Tensor, right: str) -> None:
+        missing = is_missing.nonzero()
+        if len(missing):
+            question, option = divmod(int(missing[0]), shape[1])
+            raise ValueError(f"option {option} of question {question} has no piece of its own: {right}")
+
     def _flatten(
         self,
         shape: torch.Size,
@@ -195,6 +252,7 @@ class WNDumaMixin(BackboneMixin):
         attention_mask: Tensor | None,
         token_type_ids: Tensor | None,
         inputs_embeds: Tensor | None,
+        option_mask: Tensor | None,
     ) -> _Options:
         """Flatten the options to rows and move the padding of each to one side.
 
@@ -207,6 +265,7 @@ class WNDumaMixin(BackboneMixin):
         real = as_mask(attention_mask, shape, device, default=True).flatten(0, 1)
         order, _ = pack(real if self.padding_side == "right" else ~real)
         real = real.gather(1, order)
+        own = as_mask(option_mask, shape, device, default=False).flatten(0, 1).gather(1, order) & real
         inputs: dict[str, Tensor | None] = {}
         for name, values in given.items():
             flat = None if values is None else values.flatten(0, 1)
@@ -216,7 +275,7 @@ class WNDumaMixin(BackboneMixin):
         # A fully padded row attends to itself: the softmax of an empty set may be NaN.
         readable = real | ~is_option.unsqueeze(1)
         inputs["attention_mask"] = None if attention_mask is None else readable.long()
-        return _Options(real, is_option, order, inputs)
+        return _Options(real, is_option, order, own, inputs)
 
     def encode(self, *, token_type_ids: Tensor | None, **inputs: Any) -> Any:
         """Call the encoder, without token types if it has fewer than two."""
@@ -230,13 +289,8 @@ class WNDumaMixin(BackboneMixin):
             raise ValueError("token_type_ids are missing: they separate article (0) and option (1) for every encoder")
         article_mask, option_mask = segment_masks(token_types, options.real, self.article_separators)
         if values_are_known(option_mask):
-            missing = (options.is_option & ~option_mask.any(1)).nonzero()
-            if len(missing):
-                question, option = divmod(int(missing[0]), shape[1])
-                raise ValueError(
-                    f"option {option} of question {question} has no piece of its own: token_type_ids must be 1 on the "
-                    "option, its definitions and the separator after them"
-                )
+            right = "token_type_ids must be 1 on the option, its definitions and the separator after them"
+            self._check_pieces(shape, options.is_option & ~option_mask.any(1), right)
         return article_mask, option_mask
 
 

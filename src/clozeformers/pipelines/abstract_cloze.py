@@ -177,8 +177,18 @@ class AbstractClozePipeline(TextPipeline):
         """
         question = cloze_question_of(input_, use_article)
         definitions = find_definitions([question], option_reader)
-        [encoded] = encode_questions(self.tokenizer, [question], definitions, max_option_length, ["the input"])
-        features = {name: [getattr(option, name) for option in encoded] for name in ("input_ids", "token_type_ids")}
+        article_sentences = getattr(self.model.config, "article_sentences", "first")
+        [encoded] = encode_questions(
+            self.tokenizer,
+            [question],
+            definitions,
+            max_option_length,
+            ["the input"],
+            article_sentences=article_sentences,
+        )
+        names = ["input_ids", "token_type_ids"]
+        names += ["option_mask"] * (getattr(self.model.config, "option_features", None) is not None)
+        features = {name: [getattr(option, name) for option in encoded] for name in names}
         return {
             "features": [features],
             "options": question.options,

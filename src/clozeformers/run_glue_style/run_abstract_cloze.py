@@ -21,7 +21,15 @@ from clozeformers.abstract_cloze.arguments import (
     resolve_arguments,
 )
 from clozeformers.abstract_cloze.card import CARD
-from clozeformers.abstract_cloze.loading import articles, encode_corpora, load_corpora, load_model, load_tokenizer
+from clozeformers.abstract_cloze.loading import (
+    articles,
+    encode_corpora,
+    load_corpora,
+    load_model,
+    load_tokenizer,
+    score_held_out,
+)
+from clozeformers.abstract_cloze.pretraining import pretrain
 from clozeformers.abstract_cloze.trainer import AbstractClozeTrainer, best_options, vote_of_runs
 from clozeformers.errors import run_script
 from clozeformers.training.experiment import Experiment
@@ -34,7 +42,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     classes = (ClozeModelArguments, ClozeDataArguments, ClozeTrainingArguments)
     model_args, data_args, args = parse_recipe("abstract_cloze", classes, arguments)
     model_args, data_args = resolve_arguments(model_args, data_args)
-    corpora = load_corpora(data_args, args.seed)
+    corpora = score_held_out(load_corpora(data_args, args.seed), args)
     experiment = Experiment(
         CARD,
         "run_abstract_cloze.py",
@@ -44,9 +52,13 @@ def main(arguments: list[str]) -> dict[str, Any]:
         groups=articles(corpora.train),
     )
     tokenizer = load_tokenizer(model_args)
-    encode = lru_cache(maxsize=1)(partial(encode_corpora, tokenizer=tokenizer, data_args=data_args))
+    with_option_mask = model_args.option_features is not None
+    encode = lru_cache(maxsize=1)(
+        partial(encode_corpora, tokenizer=tokenizer, data_args=data_args, with_option_mask=with_option_mask)
+    )
     for run in experiment.runs():
-        model = load_model(model_args, data_args, tokenizer)
+        start = pretrain(model_args, data_args, args, run.corpora.train, tokenizer)  # once for all seeds
+        model = load_model(start, data_args, tokenizer)
         features, run.features = encode(run.corpora)  # once for all seeds
         trainer = AbstractClozeTrainer(
             model,
