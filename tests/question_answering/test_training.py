@@ -50,7 +50,7 @@ def reader(task: TinyTask, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reader")
     few = folder / "few.txt"
     few.write_text("".join(task.files["vectors"].read_text().splitlines(keepends=True)[:12]))
-    task.run(folder / "model", *NEW, *task.data("train"), "--word_vectors", str(few), "--max_steps", "1", *LAST)
+    task.run(folder / "model", *NEW, *task.data("train"), "--word_vectors", str(few), "--max_steps", "2", *LAST)
     return folder / "model"
 
 
