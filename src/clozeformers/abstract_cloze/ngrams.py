@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 from datasets import Dataset
@@ -23,6 +24,7 @@ FEATURES = (
     *("mean PMI with the article", "best PMI with the article", "length", "stem in the article", "in the article"),
 )
 _WINDOW, _BEST, _STEM = 5, 5, 5
+_PRIOR = 0.1  # added to observed and expected counts of pairs, so that rare words that never meet say nothing
 _SMOOTHING = 5.0  # occurrences that an n-gram borrows from its words
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
 _EDGE = "\n"  # stands before and after a text
@@ -123,7 +125,7 @@ class NGramRegression:
         for words in candidates:
             first, last = words[0], words[-1]
             near = [
-                np.log((count(last, other, "~", "~", "~") + 0.5) * self.total / (count(last) + 1) / (count(other) + 1))
+                _pmi(count(last, other, "~", "~", "~"), 2 * _WINDOW * count(last) * count(other) / self.total)
                 for other in nearby
             ] or [0.0]
             local.append(
@@ -173,9 +175,14 @@ class NGramRegression:
         if not len(others):
             return np.zeros((len(words), 2))
         targets = rows_of(words)
-        pmi = np.log((targets @ others.T + 0.5) * total / (targets.sum(1)[:, None] + 1) / (frequency + 1))
+        pmi = _pmi(targets @ others.T, targets.sum(1)[:, None] * frequency / total)
         best = np.sort(pmi, axis=1)[:, -_BEST:]
         return np.stack([pmi.mean(1), best.mean(1)], axis=1)
+
+
+def _pmi(observed: Any, expected: Any) -> Any:
+    """Pointwise mutual information of pairs, from the counts that are observed and those that chance would give."""
+    return np.log((observed + _PRIOR) / (expected + _PRIOR))
 
 
 def _documents(rows: Dataset) -> dict[str, _Document]:
