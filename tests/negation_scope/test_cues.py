@@ -128,6 +128,7 @@ CONTRACTED = st.sampled_from(
 @given(st.lists(CONTRACTED, max_size=12).map(" ".join))
 @example("Don't you think so ?")
 @example("It is nice , isn't it ?")
+@example("non Don't")
 def test_text_and_tokens_have_the_same_cues(text: str) -> None:
     assert find_cues(split_words(text)) == find_cues(by_space(text))
 

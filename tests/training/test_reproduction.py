@@ -54,8 +54,10 @@ class Script:
         shutil.copytree(self.folders[0], self.folders[-1], ignore=shutil.ignore_patterns("cell.json"))
         path, noise = self.folders[-1] / "results.json", random.Random(str(words))
         record = json.loads(path.read_text())
-        tests = [match[1] for word in words if (match := re.fullmatch(r"(\w[\w ]*)=/.*", word))]
-        tests += ["held-out fold"] if "--num_folds" in words else []
+        tests = [match[1] for word in words if (match := re.fullmatch(r"(\w[\w -]*)=/.*", word))]
+        if "--num_folds" in words:
+            corpora = [f", {name}" for name in ("bioscope", "sfu")] if "--extra_train_file" in words else [""]
+            tests += [f"held-out fold{name}" for name in corpora]
         for run in record["runs"]:
             measures = next(iter(run["scores"].values()))
             run["scores"] = {test: {name: 50 + noise.random() for name in measures} for test in tests}

@@ -265,7 +265,7 @@ def _is_false_single(lowered: list[str], position: int) -> bool:
         return ends and (tag or before in ("or", "as"))  # "did he not?", "whether or not", "as likely as not"
     if low == "nothing" and before == "for":
         return not _WORD.match(after)
-    return low == "non" and not after.isalpha()  # alone it is a foreign word
+    return low == "non" and not after[:1].isalpha()  # alone it is a foreign word
 
 
 def _is_affirmed(lowered: list[str], position: int) -> bool:

@@ -261,7 +261,12 @@ def names_of_files(arguments: Mapping[str, Any]) -> list[str]:
 
 def test_files(given: str | list[str]) -> list[str]:
     """The names of a test set's files; none if cross-validation makes it."""
-    return [] if given == HELD_OUT else [given] if isinstance(given, str) else given
+    return [] if is_held_out(given) else [given] if isinstance(given, str) else given
+
+
+def is_held_out(given: str | list[str]) -> bool:
+    """Whether a test set is the part that cross-validation holds out, or that of one of several corpora."""
+    return isinstance(given, str) and given.partition(", ")[0] == HELD_OUT
 
 
 def _check_name(path: Path, keys: Sequence[str], name: str, known: Iterable[str], kind: str) -> None:

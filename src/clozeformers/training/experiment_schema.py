@@ -34,7 +34,8 @@ class Data:
     """What is trained on and scored, by names of files.
 
     Attributes:
-        test: test set -> its file, or files, or `HELD_OUT` for the part that cross-validation holds out.
+        test: test set -> its file, or files, or `HELD_OUT` for the part that cross-validation holds out; of several
+            corpora, such as ``"held-out fold, sfu"``.
         train: files to train on.
         validation: file to choose the best model on.
         arguments: as of a model.

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..analysis.tables import markdown_table
-from .corpora import HELD_OUT
-from .experiment_file import ExperimentFile, Place
+from .experiment_file import ExperimentFile, Place, is_held_out
 from .experiment_schema import CountsTable, DerivedTable, ScoreTable
 
 Cells = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -138,7 +137,8 @@ def _layout(experiment: ExperimentFile, table: ScoreTable, show: Any, labels: An
 def measured(experiment: ExperimentFile, table: ScoreTable, cells: Cells, place: Place) -> dict[str, float]:
     """The score of each run, or a number of the run such as its parameters; empty if it was not run."""
     cell = cells.get((table.models[place.model], place.data), {"runs": ()})
-    test = HELD_OUT if experiment.data[place.data].test[place.test] == HELD_OUT else place.test
+    files = experiment.data[place.data].test[place.test]
+    test = files if is_held_out(files) else place.test
     found = {run["run"]: run["scores"].get(test, {}).get(place.measure, run.get(place.measure)) for run in cell["runs"]}
     return {run: float(value) for run, value in found.items() if value is not None}
 

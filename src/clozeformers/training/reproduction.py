@@ -16,9 +16,9 @@ from ..errors import is_user_error
 from ..files import read_json_object, read_text, write_json
 from ..text import did_you_mean
 from ..voting import VoteMethod
-from .corpora import HELD_OUT, file_label
+from .corpora import file_label
 from .experiment import RESULTS_FILE, digest
-from .experiment_file import PLACEHOLDER, ExperimentFile, names_of_files, test_files
+from .experiment_file import PLACEHOLDER, ExperimentFile, is_held_out, names_of_files, test_files
 from .experiment_schema import AnalysisFigure, CurvesFigure, Model
 from .recipe import as_arguments, check_command, merge_fields
 
@@ -160,7 +160,7 @@ class Reproduction:
         for owner in (self.experiment, data, *members):
             needed += names_of_files(owner.arguments)
         missing = [name for name in dict.fromkeys(needed) if name not in self.files]
-        scored = HELD_OUT in data.test.values() or self._tests(cell)
+        scored = any(map(is_held_out, data.test.values())) or self._tests(cell)
         return missing if missing or scored else [name for files in data.test.values() for name in test_files(files)]
 
     def _tests(self, cell: Cell) -> dict[str, list[str]]:
