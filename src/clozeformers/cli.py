@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import report_error
-from .voting import VOTE_METHODS, VoteMethod
+from .voting import VOTE_METHODS
 
 _COLOURS = {"cue": ("\x1b[1;31m", "\x1b[0m"), "scope": ("\x1b[4;32m", "\x1b[0m")}
 _BRACKETS = {"cue": ("[", "]"), "scope": ("{", "}")}
@@ -158,7 +158,7 @@ def _reproduce(options: argparse.Namespace) -> Iterator[str]:
     files = {name: Path(path) for name, _, path in (given.partition("=") for given in options.file)}
     reproduction = Reproduction(experiment, options.output_dir / experiment.name, files, options.arguments)
     if not options.print:
-        yield from reproduction.run(tables, task.main, _vote_scores if task.name == "question_answering" else None)
+        yield from reproduction.run(tables, task.main, task.vote_scores)
     results = reproduction.results()
     figures = reproduction.figures(tables, task.analysis.analyze_files if task.has_analysis else None)
     if options.record is not None:
@@ -207,34 +207,16 @@ def _ensemble(options: argparse.Namespace) -> Iterator[str]:
     from .analysis.tables import markdown_table
     from .files import write_json
     from .question_answering.ensemble import ensemble_files, read_predictions
+    from .question_answering.votes import answer_scores
 
     chosen = ensemble_files(options.predictions, options.weights, options.method)
     answers = {str(path): read_predictions(path) for path in options.predictions}
     answers[f"vote ({options.method})"] = chosen
-    scores = _answer_scores(options.data, answers)
+    scores = answer_scores(options.data, answers)
     if options.output is not None:
         write_json(chosen, options.output)
     cells = [[name, f"{score['exact_match']:.2f}", f"{score['f1']:.2f}"] for name, score in scores.items()]
     yield markdown_table(["answers", "EM", "F1"], cells)
-
-
-def _vote_scores(
-    data: Path, predictions: Sequence[Path], weights: Sequence[float] | None, method: VoteMethod
-) -> dict[str, float]:
-    """Scores of the vote of several files of predictions."""
-    from .question_answering.ensemble import ensemble_files
-
-    return _answer_scores(data, {"vote": ensemble_files(predictions, weights, method)})["vote"]
-
-
-def _answer_scores(data: Path, answers: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, float]]:
-    """Scores of each set of answers to the questions of a file."""
-    from .metrics.squad import squad_scores
-    from .question_answering.squad import load_squad
-
-    rows = load_squad(data)
-    references = {row_id: answers["text"] for row_id, answers in zip(rows["id"], rows["answers"], strict=True)}
-    return {name: squad_scores(given, references) for name, given in answers.items()}
 
 
 def _analyze(options: argparse.Namespace) -> Iterator[str]:

@@ -50,6 +50,7 @@ class Task:
         script: module of `run_glue_style` that trains and scores.
         tokenizer: of the models; None if each model has its backbone's.
         has_analysis: whether the task has an error analysis.
+        has_votes: whether files of predictions of several models can vote.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Task:
     script: str
     tokenizer: type | None = None
     has_analysis: bool = False
+    has_votes: bool = False
 
     @property
     def card(self) -> TaskCard:
@@ -71,6 +73,11 @@ class Task:
     def analysis(self) -> ModuleType:
         """Error analysis: the room's module `analysis`, with `is_data_file` and `analyze_files`."""
         return self._module("analysis")
+
+    @property
+    def vote_scores(self) -> Callable[..., dict[str, float]] | None:
+        """Scores of a vote: `vote_scores` of the room's module `votes`; None if the task has no votes."""
+        return self._module("votes").vote_scores if self.has_votes else None
 
     @property
     def main(self) -> Callable[[list[str]], dict[str, Any]]:
@@ -101,6 +108,7 @@ TASKS: tuple[Task, ...] = (
         script="run_extractive_qa",
         tokenizer=WordCharTokenizer,
         has_analysis=True,
+        has_votes=True,
     ),
     Task(
         name="abstract_cloze",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,33 @@ def test_models_start_from_the_pretrained_encoder(task: TinyTask, tmp_path: Path
     assert other["config"]["option_features"] == "span"
     with pytest.raises(ValueError, match="would read the articles of all folds"):
         task.run(tmp_path / "folds", *task.data("train"), *GAP, *stage, *LAST, "--num_folds", "3")
+
+
+def test_the_stage_is_run_once_and_changes_no_seed(
+    task: TinyTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained, train = [], GapPretrainer.train
+    monkeypatch.setattr(GapPretrainer, "train", lambda self, **kwargs: trained.append(1) or train(self, **kwargs))
+    span = [*GAP[2:], "--option_features", "span", "--num_pretrain_epochs", "1", "--seed", "0", "--num_seeds", "2"]
+    arguments = [*task.data("train", "test"), *span, *LAST, "--max_steps", "1", "--learning_rate", "0"]
+    task.run(tmp_path / "one", *arguments)
+    assert len(trained) == 1
+    # Killed after the stage: the heads of both seeds are drawn as in the other command.
+    shutil.copytree(tmp_path / "one" / "pretraining", tmp_path / "two" / "pretraining")
+    task.run(tmp_path / "two", *arguments, "--resume_from_checkpoint", "true")
+    assert len(trained) == 1
+    for seed in ("seed-0", "seed-1"):
+        weights = [(tmp_path / run / seed / "model.safetensors").read_bytes() for run in ("one", "two")]
+        assert weights[0] == weights[1]
+    with pytest.raises(ValueError, match="--num_pretrain_epochs reads the articles of --train_file; give it"):
+        task.run(
+            tmp_path / "three",
+            *task.data("test"),
+            "--model_name_or_path",
+            str(tmp_path / "one" / "seed-0"),
+            "--num_pretrain_epochs",
+            "1",
+        )
 
 
 def test_models_learn_to_fill_the_gap(task: TinyTask, tmp_path: Path) -> None:

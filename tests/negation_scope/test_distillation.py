@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 from transformers import pipeline
 
 from clozeformers.negation_scope.arguments import NegationDataArguments, NegationTrainingArguments
@@ -84,6 +86,15 @@ def test_a_student_of_teachers_of_several_conventions_knows_these(
     negation = pipeline("negation-scope", model=str(tmp_path / "run"), device="cpu")
     scopes = {name: negation("it is not here", convention=name)[0]["scope"] for name in teachers}
     assert [[span["text"] for span in scope] for scope in scopes.values()] == [["it is"], ["here"]]
+
+
+def test_teachers_leave_the_seeds_of_their_students(teachers: dict[str, str], task: TinyTask, tmp_path: Path) -> None:
+    data = [*task.data("train"), "--teachers", teachers["sfu"], "--seed", "0", "--num_seeds", "2", "--max_steps", "1"]
+    task.run(tmp_path, *data, *LAST, "--learning_rate", "0", "--head_learning_rate", "0")
+    heads = [
+        load_file(tmp_path / seed / "model.safetensors")["scope_classifier.weight"] for seed in ("seed-0", "seed-1")
+    ]
+    assert not torch.equal(*heads)
 
 
 @pytest.mark.parametrize(

@@ -193,9 +193,9 @@ def vocabulary_of(rows: Dataset) -> list[str]:
 
 
 def pretrain(
-    model_args: ClozeModelArguments, data_args: ClozeDataArguments, args: Any, rows: Dataset, tokenizer: Any
+    model_args: ClozeModelArguments, data_args: ClozeDataArguments, args: Any, rows: Dataset | None, tokenizer: Any
 ) -> ClozeModelArguments:
-    """Pretrain the encoder and a gap head, if the arguments ask for it, once for all runs of a command.
+    """Pretrain the encoder and a gap head, if the arguments ask for it.
 
     Args:
         model_args: complete, as are `data_args`.
@@ -209,10 +209,12 @@ def pretrain(
         is read as it is; an interrupted training in it goes on if the arguments resume.
 
     Raises:
-        ValueError: there are folds, which would read each other's articles.
+        ValueError: there is nothing to train on, or there are folds, which would read each other's articles.
     """
     if not args.num_pretrain_epochs:
         return model_args
+    if rows is None:
+        raise ValueError("--num_pretrain_epochs reads the articles of --train_file; give it, or leave the option out")
     if args.num_folds:
         raise ValueError("--num_pretrain_epochs would read the articles of all folds; leave out --num_folds")
     folder = Path(args.output_dir) / "pretraining"

@@ -77,6 +77,7 @@ class _Teacher:
         self.conventions: list[str] = self.model.config.conventions or []
         own = NegationTrainingArguments(
             output_dir=args.output_dir,
+            seed=args.seed,  # Trainer sets it for all that follows
             use_cpu=args.use_cpu,
             per_device_eval_batch_size=args.per_device_eval_batch_size,
             disable_tqdm=args.disable_tqdm,

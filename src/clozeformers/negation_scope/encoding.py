@@ -86,7 +86,7 @@ def encode_dataset(
 
 def _first_pieces(word_ids: Sequence[int]) -> list[int]:
     """Word ids at the first piece of each word only."""
-    return [word if word not in word_ids[:piece] else NO_WORD for piece, word in enumerate(word_ids)]
+    return [NO_WORD if word == last else word for last, word in zip([NO_WORD, *word_ids], word_ids, strict=False)]
 
 
 def _piece_labels(word_ids: Sequence[int], scope: Sequence[float]) -> list[float]:

@@ -14,6 +14,8 @@ import sys
 from functools import lru_cache, partial
 from typing import Any
 
+from transformers import set_seed
+
 from clozeformers.abstract_cloze.arguments import (
     ClozeDataArguments,
     ClozeModelArguments,
@@ -56,8 +58,10 @@ def main(arguments: list[str]) -> dict[str, Any]:
     encode = lru_cache(maxsize=1)(
         partial(encode_corpora, tokenizer=tokenizer, data_args=data_args, with_option_mask=with_option_mask)
     )
+    start = None
     for run in experiment.runs():
-        start = pretrain(model_args, data_args, args, run.corpora.train, tokenizer)  # once for all seeds
+        start = start or pretrain(model_args, data_args, args, run.corpora.train, tokenizer)  # once for all seeds
+        set_seed(run.args.seed)  # the stage has drawn numbers, unless an earlier command has run it
         model = load_model(start, data_args, tokenizer)
         features, run.features = encode(run.corpora)  # once for all seeds
         trainer = AbstractClozeTrainer(

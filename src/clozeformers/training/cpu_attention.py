@@ -14,8 +14,7 @@ from torch.overrides import TorchFunctionMode
 class Float32Attention(TorchFunctionMode):
     """Within this context, `scaled_dot_product_attention` computes in float32 and returns the dtype of its input.
 
-    The backward pass of the fused CPU kernel is three to five times slower in bfloat16 than in float32, which doubles
-    the time of a training step of a small encoder.
+    The backward pass of the fused CPU kernel is much slower in bfloat16 than in float32.
     """
 
     def __torch_function__(

@@ -204,7 +204,7 @@ class Reproduction:
     def _words(self, cell: Cell) -> list[str]:
         """The command line that the script is called with."""
         words = [PLACEHOLDER.sub(lambda name: str(self.files.get(name[1], name[0])), w) for w in self._command(cell)]
-        place = ["--output_dir", str(self.cell_folder(cell)), "--run_name", f"{file_label(' '.join(cell))}"]
+        place = ["--output_dir", str(self.cell_folder(cell)), "--run_name", file_label(" ".join(cell))]
         return [*words, *place, "--resume_from_checkpoint", "true"]
 
     def _check_command(self, cell: Cell, main: Callable[[list[str]], Any]) -> None:
@@ -250,7 +250,7 @@ class Reproduction:
             places = [self.cell_folder(member) / run for member in members]
             weights = None
             if model.method in ("weighted", "log-odds"):
-                weights = [read_json_object(place / "eval_results.json")["eval_f1"] for place in places]
+                weights = [read_json_object(place / "eval_results.json")["eval_f1"] / 100 for place in places]
             scores = {}
             for test, names in self._tests(cell).items():
                 predictions = [self._predictions(member, test, run) for member in members]
