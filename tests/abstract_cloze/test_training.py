@@ -44,9 +44,6 @@ def test_the_majority_decides_and_the_sums_break_ties() -> None:
     # The sums of all models count, not only of those that voted for an option.
     assert vote([{"q": [0.5, 0.5, 0.0]}, {"q": [0.0, 0.45, 0.55]}, {"q": [0.0, 0.55, 0.45]}]) == {"q": 1}
     assert vote([{"q": [0.4, 0.35, 0.25]}, {"q": [0.1, 0.3, 0.6]}]) == {"q": 2}
-    models = [{"q": [0.5, 0.5 - rest, rest]} for rest in (0.1, 0.2)] + [{"q": [0.0, 0.9, 0.1]}]
-    assert vote(models, [0.6, 0.6, 0.8]) == vote(models, [0.6, 0.6, 0.8], "weighted") == {"q": 0}
-    assert vote(models, [0.6, 0.6, 0.8], "log-odds") == vote(models, method="sum") == {"q": 1}
 
 
 def test_accuracy_is_over_labelled_questions() -> None:

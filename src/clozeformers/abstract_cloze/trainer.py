@@ -15,7 +15,7 @@ from ..training.corpora import file_label
 from ..training.experiment import Experiment
 from ..training.sampling import sort_by_length
 from ..training.trainer import LengthGroupedTrainer
-from ..voting import VoteMethod, majority_vote, model_weights, sum_vote
+from ..voting import majority_vote
 from .collator import ClozeCollator
 
 Probabilities = dict[str, list[float]]
@@ -82,33 +82,20 @@ def best_options(probabilities: Mapping[str, Sequence[float]]) -> dict[str, int]
     return {row_id: max(range(len(values)), key=values.__getitem__) for row_id, values in probabilities.items()}
 
 
-def vote(
-    models: Sequence[Mapping[str, Sequence[float]]],
-    weights: Sequence[float] | None = None,
-    method: VoteMethod = "majority",
-) -> dict[str, int]:
+def vote(models: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, int]:
     """Let several models vote (section 4.1 of the paper).
 
     Args:
         models: for each, question id -> the probability of each option. All have the same questions.
-        weights: one per model, such as its accuracy on development data; by default all are equal.
-        method: as for `clozeformers.voting.elect`; the paper's is `"majority"`.
 
     Returns:
-        For each question, the option that most models find the most probable, or as the method decides; of equal ones
-        that whose probabilities have the highest sum over all models, and of those the first.
-
-    Raises:
-        ValueError: the weights do not fit.
+        For each question, the option that most models find the most probable; of options with equally many votes the
+        one whose probabilities have the highest sum over all models, and of those the first.
     """
-    own = model_weights(weights, len(models), method)
     votes, chosen = list(map(best_options, models)), {}
     for row_id, first in models[0].items():
-        if method == "sum":
-            chosen[row_id], _ = sum_vote([dict(enumerate(model[row_id])) for model in models], own)
-            continue
         scores = {option: [model[row_id][option] for model in models] for option in range(len(first))}
-        chosen[row_id] = majority_vote([options[row_id] for options in votes], own, method != "majority", scores=scores)
+        chosen[row_id] = majority_vote([options[row_id] for options in votes], scores=scores)
     return chosen
 
 
