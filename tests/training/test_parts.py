@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from clozeformers import BertForNegationScopeOA, BertNegationScopeOAConfig
 from clozeformers.training.arguments import ScriptTrainingArguments
-from clozeformers.training.cpu_attention import Float32Attention
+from clozeformers.training.cpu_steps import CPUSteps
 from clozeformers.training.ema import ExponentialMovingAverage
 from clozeformers.training.results import summarize
 from clozeformers.training.sampling import EpochLengthGroupedSampler, HardBatchReplaySampler
@@ -158,7 +158,68 @@ def test_attention_in_float32_returns_the_dtype_of_its_input() -> None:
     mask = torch.ones(2, 1, 5, 5).tril().bool()
     attend = nn.functional.scaled_dot_product_attention
     expected = attend(*[query.float()] * 3, attn_mask=mask).bfloat16()
-    with torch.autocast("cpu", torch.bfloat16), Float32Attention():
+    with torch.autocast("cpu", torch.bfloat16), CPUSteps():
         given = attend(query, key=query, value=query, attn_mask=mask)
     assert given.dtype == torch.bfloat16
     assert torch.equal(given, expected)
+
+
+def test_steps_with_gradient_checkpointing_have_the_gradients_of_those_without(tmp_path: Path) -> None:
+    sizes = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 16}
+    model = BertForNegationScopeOA(BertNegationScopeOAConfig(**sizes, num_attention_heads=4))
+    newer = hasattr(model, "activation_checkpointing_enable")
+    (model.activation_checkpointing_enable if newer else model.gradient_checkpointing_enable)()
+    trainer = LengthGroupedTrainer(model, ScriptTrainingArguments(str(tmp_path), use_cpu=True))
+    trainer.current_gradient_accumulation_steps = 1
+    inputs = {"input_ids": torch.randint(20, (2, 5)), "labels": torch.ones(2, 5).long()}
+    gradients = []
+    for step in (trainer.training_step, lambda model, inputs: model(**inputs).loss.backward()):
+        torch.manual_seed(0)
+        model.zero_grad()
+        step(model.train(), dict(inputs))
+        gradients.append(torch.cat([value.grad.flatten() for value in model.parameters() if value.grad is not None]))
+    assert torch.equal(*gradients), "masks computed again are those of the forward pass"
+
+
+def test_dropout_on_a_cpu() -> None:
+    inputs = torch.randn(700, 999, requires_grad=True)
+    with CPUSteps():
+        outputs = nn.functional.dropout(inputs, 0.2)
+    outputs.sum().backward()
+    assert inputs.grad is not None
+    dropped = 13107 / 65536  # the multiple of 2**-16 that is nearest to 0.2
+    kept = inputs.grad != 0
+    assert torch.allclose(inputs.grad[kept], torch.tensor(1 / (1 - dropped)))
+    assert torch.equal(outputs.detach(), inputs.detach() * inputs.grad)
+    deviation = (dropped * (1 - dropped) / inputs.numel()) ** 0.5
+    assert abs(float(kept.double().mean()) - (1 - dropped)) < 4 * deviation
+    neighbours = kept.flatten()[:-1] & kept.flatten()[1:]
+    assert abs(float(neighbours.double().mean()) - (1 - dropped) ** 2) < 8 * deviation, "elements are independent"
+
+
+def test_dropout_on_a_cpu_is_reproducible() -> None:
+    layer, inputs = nn.Dropout(0.5), torch.ones(3, 5, dtype=torch.bfloat16)
+    with CPUSteps():
+        outputs = [layer(inputs) for _ in range(2) if torch.manual_seed(7)]
+        assert torch.equal(*outputs)
+        assert outputs[0].dtype == torch.bfloat16
+        assert not torch.equal(layer(inputs), outputs[0])
+        assert torch.equal(layer.eval()(inputs), inputs)
+        assert torch.equal(nn.functional.dropout(inputs, 0.0), inputs)
+        assert not nn.functional.dropout(inputs, 1.0).any()
+        assert nn.functional.dropout(inputs[:0], 0.5).shape == (0, 5)
+
+
+@pytest.mark.parametrize("kind", ["none", "boolean", "additive"])
+def test_attention_with_dropout_on_a_cpu(kind: str) -> None:
+    query, key, value = torch.randn(3, 2, 3, 5, 4)
+    is_seen = torch.ones(2, 1, 5, 5, dtype=torch.bool).tril(-1)
+    mask = {"none": None, "boolean": is_seen, "additive": torch.randn(2, 1, 5, 5)}[kind]
+    attend = nn.functional.scaled_dot_product_attention
+    expected = attend(query, key, value, attn_mask=mask)
+    with CPUSteps():
+        # With a probability of 2**-16, hardly any weight is dropped.
+        attended = attend(query, key, value, attn_mask=mask, dropout_p=2**-16)
+        mean = torch.stack([attend(query, key, value, attn_mask=mask, dropout_p=0.3) for _ in range(4000)]).mean(0)
+    torch.testing.assert_close(attended, expected, atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(mean, expected, atol=0.1, rtol=0.1)

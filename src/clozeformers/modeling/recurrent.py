@@ -10,7 +10,7 @@ from torch._higher_order_ops.scan import scan  # torch has no public name for it
 from torch.nn.functional import dropout, linear
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from .packing import pack
+from .packing import pack, values_are_known
 
 RecurrentKind = Literal["lstm", "gru"]
 _CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
@@ -52,10 +52,13 @@ class BidirectionalRNN(GradientCheckpointingLayer):
         reverse = torch.where(steps <= last, last - steps, steps)
         directions = ((order, ranks), (order.gather(1, reverse), reverse.gather(1, ranks)))
         run = scan_layer if torch.compiler.is_exporting() else _run_layer
+        is_ordered = values_are_known(mask) and torch.equal(order, steps)
         for layers in zip(self.forwards, self.backwards, strict=True):
             inputs = dropout(inputs, self.dropout, self.training)
             both = [
-                _reorder(run(layer, _reorder(inputs, order)), ranks)
+                run(layer, inputs)
+                if is_ordered and layer in self.forwards
+                else _Reordering.apply(run(layer, _Reordering.apply(inputs, order, ranks)), ranks, order)
                 for layer, (order, ranks) in zip(layers, directions, strict=True)
             ]
             inputs = torch.cat(both, dim=-1)
@@ -98,8 +101,22 @@ def is_plain(layer: nn.Module, inputs: Tensor) -> bool:
     )
 
 
+class _Reordering(torch.autograd.Function):
+    """Permute the positions of each row; the gradient of a permutation is a permutation too."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, order: Tensor, ranks: Tensor) -> Tensor:
+        ctx.save_for_backward(ranks)
+        return _reorder(inputs, order)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return _reorder(gradients[0], *ctx.saved_tensors), None, None
+
+
 def _reorder(inputs: Tensor, order: Tensor) -> Tensor:
-    return inputs.gather(1, order.unsqueeze(-1).expand_as(inputs))
+    rows = torch.arange(0, order.numel(), order.size(1), device=order.device).unsqueeze(1)
+    return inputs.flatten(0, 1).index_select(0, (order + rows).flatten()).view(*order.shape, -1)
 
 
 def _run_layer(layer: nn.Module, inputs: Tensor) -> Tensor:

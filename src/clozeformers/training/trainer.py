@@ -16,7 +16,7 @@ from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
 from ..files import finite_or_none
 from ..text import did_you_mean
 from .arguments import ScriptTrainingArguments
-from .cpu_attention import Float32Attention
+from .cpu_steps import CPUSteps
 from .ema import ExponentialMovingAverage
 from .sampling import EpochLengthGroupedSampler
 
@@ -85,8 +85,9 @@ class LengthGroupedTrainer(Trainer):
         return output
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Run a training step; on a CPU in bfloat16, with `Float32Attention`."""
-        with Float32Attention() if self.args.bf16 and self.args.device.type == "cpu" else nullcontext():
+        """Run a training step; on a CPU, with `CPUSteps`."""
+        checkpointing = any(getattr(module, "gradient_checkpointing", False) for module in self.model.modules())
+        with CPUSteps() if self.args.device.type == "cpu" and not checkpointing else nullcontext():
             return super().training_step(*args, **kwargs)
 
     def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
