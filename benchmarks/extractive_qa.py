@@ -3,10 +3,10 @@
     python benchmarks/extractive_qa.py --output benchmarks/extractive_qa.json
 
 Training (forward and backward pass) and inference at batch size 32 on contexts of SQuAD's lengths: the library's models
-in batches grouped by length beside the straightforward ones of `straightforward_qa.py`: a QANet padded to 400 words,
-and a BiDAF over words in batches sorted by length, with the sizes of the library's. Both run alternately in one process
-with the same number of threads; a ratio is the median over the repeats. Peak memory is measured in a process of its
-own.
+in batches grouped by length in training and sorted by length in inference, beside the straightforward ones of
+`straightforward_qa.py`: a QANet padded to 400 words, and a BiDAF over words in batches sorted by length, with the sizes
+of the library's. Both run alternately in one process with the same number of threads; a ratio is the median over the
+repeats. Peak memory is measured in a process of its own.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def characters() -> Tensor:
     return chars
 
 
-def our_batches(data: list[tuple[Tensor, Tensor]], chars: Tensor) -> list[Batch]:
-    """Batches grouped by length, as in training."""
+def our_batches(data: list[tuple[Tensor, Tensor]], chars: Tensor, training: bool) -> list[Batch]:
+    """Batches grouped by length in random order, as in training, or sorted by length, as in evaluation."""
     features = []
     for context, question in data:
         ids = torch.cat([torch.tensor([2]), question, torch.tensor([3]), context, torch.tensor([3])])
@@ -85,7 +85,10 @@ def our_batches(data: list[tuple[Tensor, Tensor]], chars: Tensor) -> list[Batch]
                 "end_positions": place,
             }
         )
-    order = list(EpochLengthGroupedSampler(BATCH, [len(feature["input_ids"]) for feature in features], seed=0))
+    lengths = [len(feature["input_ids"]) for feature in features]
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    if training:
+        order = list(EpochLengthGroupedSampler(BATCH, lengths, seed=0))
     collate = QuestionAnsweringCollator(pad_token_id=0)
     return [collate([features[n] for n in order[first : first + BATCH]]) for first in range(0, len(order), BATCH)]
 
@@ -141,11 +144,12 @@ def examples_per_second(step: Callable[[Any], Any], batches: list[Any]) -> float
 def measure(name: str, batches: int, plain_batches: int, repeats: int, memory: dict[str, float]) -> dict[str, Any]:
     """One row of the table, with both implementations timed alternately."""
     data, chars = examples(BATCH * batches), characters()
-    ours, plain = our_batches(data, chars), plain_inputs(name, data, chars, plain_batches)
+    plain = plain_inputs(name, data, chars, plain_batches)
     (model, step), (other, other_step) = our_step(name), plain_step(name)
     parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
     row: dict[str, Any] = {"model": name, "parameters": parameters, "peak_megabytes": memory}
     for mode, training in (("training", True), ("inference", False)):
+        ours = our_batches(data, chars, training)
         model.train(training), other.train(training)
         step(ours[0]), other_step(plain[0])
         pairs = [(examples_per_second(step, ours), examples_per_second(other_step, plain)) for _ in range(repeats)]
@@ -173,7 +177,7 @@ def use_memory(name: str, kind: str) -> None:
     data, chars = examples(2 * BATCH), characters()
     if kind == "library":
         _, step = our_step(name)
-        for batch in our_batches(data, chars):
+        for batch in our_batches(data, chars, training=True):
             step(batch)
     elif kind == "straightforward":
         _, other_step = plain_step(name)
