@@ -12,7 +12,7 @@ import pytest
 from clozeformers.cli import main
 from clozeformers.metrics.squad import squad_scores
 from clozeformers.question_answering import analysis as error_analysis
-from clozeformers.question_answering.analysis import LENGTHS, analyze, analyze_files
+from clozeformers.question_answering.analysis import LENGTHS, WORDS_BEFORE, analyze, analyze_files
 from clozeformers.question_answering.squad import load_squad
 
 RIVERS = (
@@ -102,6 +102,7 @@ def test_tables():
     assert list(tables) == [
         *("question word", "question form", "question word and form", "answer length in words", "answer position"),
         *("answer given", "distribution of scores", "distribution of answer lengths"),
+        "distribution of words before the answer",
     ]
     words = tables["question word"]
     assert words["questions"].to_dict() == {"what": 1, "how": 1, "where": 1, "who": 2, "others": 1, "all": 6}
@@ -112,6 +113,8 @@ def test_tables():
     assert lengths["gold"].to_dict() == {**dict.fromkeys(LENGTHS.values(), 0), "no answer": 2, "2": 2, "3": 2}
     # A question without a prediction has no predicted length.
     assert lengths["predicted"].sum() == len(PREDICTIONS)
+    before = tables["distribution of words before the answer"]["gold"]
+    assert before.to_dict() == {**dict.fromkeys(WORDS_BEFORE.values(), 0), "under 50": 4}
     # F1: four times 0, 2 / 3, and twice 1
     scores = tables["distribution of scores"]["F1"]
     assert scores[scores > 0].to_dict() == {"0": 3, "60–69": 1, "100": 2}
@@ -211,7 +214,7 @@ def test_the_command_writes_files(files, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert main(["analyze", *map(str, files), str(tmp_path / "out")]) == 0
     assert "6 questions: EM 33.33, F1 44.44 (percent)." in capsys.readouterr().out
-    assert len(list((tmp_path / "out").glob("*.png"))) == 8
+    assert len(list((tmp_path / "out").glob("*.png"))) == 9
     values = json.loads((tmp_path / "out" / "analysis.json").read_text())
     assert [record["id"] for record in values["records"]] == [row["id"] for row in ROWS]
 

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 
 from datasets import Dataset
 
 from ..training.model_card import Record, TaskCard, display_name
+from ..words import split_words
 
 
-def _statistics(rows: Dataset) -> dict[str, int]:
+def _statistics(rows: Dataset) -> dict[str, float]:
+    """Counts; mean lengths and vocabularies in words, as in Table 1 of Jiang et al."""
+    articles = [_words(article) for article in rows["article"]]
+    questions = [_words(question) for question in rows["question"]]
     return {
         "questions": len(rows),
         "options": sum(map(len, rows["options"])),
         "articles": len(set(rows["article"])),
         "labelled": sum(label >= 0 for label in rows["label"]),
+        "article_words": round(fmean(map(len, articles)), 1),
+        "question_words": round(fmean(map(len, questions)), 1),
+        "distinct_words": len({word for words in articles + questions for word in words}),
+        "distinct_options": len({option for options in rows["options"] for option in options}),
     }
+
+
+def _words(text: str) -> list[str]:
+    return [word.text.lower() for word in split_words(text)]
 
 
 _METHODS = {

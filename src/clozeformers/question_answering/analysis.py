@@ -2,7 +2,7 @@
 
 Sources: "You Just Want Attention" (QANet and BiDAF on SQuAD 2.0), Tables 6 and 7: question types, simple questions,
 answer positions. Deng and Huang, "Bi-Directional Attention & Self Attention for SQUAD", section 8: distribution of
-scores, answer lengths, question types.
+scores, answer lengths, question types; Figure 2: words before the answer.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ NO_ANSWER = "no answer"
 POSITIONS = (NO_ANSWER, "first sentence", "later sentences")
 FORMS = ("simple", "inverted")
 LENGTHS = {0: NO_ANSWER, 1: "1", 2: "2", 3: "3", 4: "4", 5: "5", 10: "6–10", 15: "11–15", math.inf: "16 or more"}
+WORDS_BEFORE = {49: "under 50", 99: "50–99", 199: "100–199", 299: "200–299", math.inf: "300 or more"}
 SCORE_RANGES = ("0", "under 10", *(f"{low}–{low + 9}" for low in range(10, 100, 10)), "100")
 
 _QUESTION_WORD = re.compile(rf"\b({'|'.join(sorted(QUESTION_WORDS - {'which'}))})\b", re.IGNORECASE)
@@ -107,6 +108,9 @@ def analyze(
     ranges = {measure: _score_ranges(frame[measure]) for measure in MEASURES}
     predicted_lengths = [len(text.split()) for text in predictions.values()]
     lengths = {"gold": frame["answer length in words"], "predicted": cut_ranges(predicted_lengths, LENGTHS)}
+    words_before = {
+        "gold": cut_ranges([record.values["words_before"] for record in records if record.gold], WORDS_BEFORE)
+    }
     return Analysis(
         summary,
         {"questions": len(records), "missing": missing, **means},
@@ -115,6 +119,7 @@ def analyze(
             *(group_table(frame, column, MEASURES) for column in frame.columns.drop(list(MEASURES))),
             distribution_table("distribution of scores", "score in percent", ranges),
             distribution_table("distribution of answer lengths", "words", lengths),
+            distribution_table("distribution of words before the answer", "words", words_before),
         ],
         Path(__file__).with_name("question_report.html"),
         {"question_word": QUESTION_TYPES, "outcome": OUTCOMES},
@@ -173,6 +178,7 @@ def _record(
             "question_word": question_type(row["question"]),
             "form": FORMS[is_inverted(row["question"])],
             "answer_length": len(references[0].split()) if gold else 0,
+            "words_before": len(context[: gold[0][0]].split()) if gold else None,
             "position": POSITIONS[0 if not gold else 1 if gold[0][0] < first_sentence_end(context) else 2],
             "answer_given": f"{'answerable' if gold else 'unanswerable'}, {given}",
             "log_probability": log_probability,

@@ -34,7 +34,7 @@ class TaskCard:
         usage: a snippet that prints a result; it is run with the saved model as ``MODEL``.
         measures: name of a score -> its column; the first decides the order of the results table.
         counts: name of a count of `statistics` -> its column.
-        statistics: counts a corpus.
+        statistics: counts of a corpus, and other numbers.
         model: record -> what kind of model it is, as name -> value.
         columns: record -> the task's own columns of the results table.
         chosen: record -> what was chosen by the score on the validation file, such as ``"epoch"``; None for nothing.
@@ -51,7 +51,7 @@ class TaskCard:
     usage: str
     measures: Mapping[str, str]
     counts: Mapping[str, str]
-    statistics: Callable[[Any], dict[str, int]]
+    statistics: Callable[[Any], Mapping[str, float]]
     model: Callable[[Record], dict[str, str]]
     columns: Callable[[Record], dict[str, str]]
     chosen: Callable[[Record], str | None]
