@@ -41,6 +41,15 @@ def split_words(text: str) -> list[Word]:
     return words
 
 
+def words_of_tokens(tokens: Sequence[str]) -> list[Word]:
+    """Tokens as the words of the text that joins them by spaces."""
+    words: list[Word] = []
+    for token in tokens:
+        start = words[-1].end + 1 if words else 0
+        words.append(Word(token, start, start + len(token)))
+    return words
+
+
 # A full stop after one of these, or after a single letter, does not end a sentence.
 _ABBREVIATIONS = frozenset(
     [

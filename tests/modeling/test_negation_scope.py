@@ -233,3 +233,33 @@ def test_words_of_a_window_keep_their_numbers_in_the_sentence() -> None:
     near = torch.tensor([[-1, 0, 0, 1, -1], [-1, 0, 1, 1, -1]])
     far = torch.where(near >= 0, near + 1000, near)
     torch.testing.assert_close(word_loss(logits, labels, far, None), word_loss(logits, labels, near, None))
+
+
+@every_backbone
+def test_several_cues_of_one_encoding(name: str) -> None:
+    model, given = NEGATION.build(name, finds_cues=True), negation_inputs()
+    masks = torch.stack([given.pop("cue_mask"), torch.zeros_like(given["attention_mask"])], dim=1)
+    masks[:, 1, 1] = given["attention_mask"][:, 1]
+    labels = torch.stack([LABELS, LABELS.flip(0)], dim=1)
+    output = model(**given, cue_mask=masks, labels=labels, word_ids=WORD_IDS)
+    alone = [model(**given, cue_mask=masks[:, k], labels=labels[:, k], word_ids=WORD_IDS) for k in range(2)]
+    for k in range(2):
+        close(output.logits[:, k], alone[k].logits)
+        close(output.cue_logits, alone[k].cue_logits)
+    words = [(labels[:, k] >= 0).sum() for k in range(2)]
+    close(output.loss, sum(each.loss * n for each, n in zip(alone, words, strict=True)) / sum(words))
+    assert model(**given, cue_mask=masks[:, :0]).logits.shape == (*masks[:, :0].shape, 2)
+
+
+def test_the_loss_of_cues_is_added() -> None:
+    model, given = NEGATION.build("bert", finds_cues=True), negation_inputs()
+    cue_labels = LABELS.clone()
+    cue_labels[0, 1] = 3
+    both = model(**given, labels=LABELS, cue_labels=cue_labels, word_ids=WORD_IDS)
+    scopes = model(**given, labels=LABELS, word_ids=WORD_IDS)
+    cues = model(**given, cue_labels=cue_labels, word_ids=WORD_IDS)
+    close(both.loss, scopes.loss + cues.loss)
+    close(cues.loss, word_loss(both.cue_logits, cue_labels, WORD_IDS, None))
+    close(both.logits, scopes.logits)
+    assert both.cue_logits.shape == (*LABELS.shape, 4)
+    assert NEGATION.build("bert")(**given).cue_logits is None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from datasets import Dataset
 from transformers import AutoConfig, AutoTokenizer, EvalPrediction, pipeline
 
 from clozeformers import AutoModelForNegationScope, BertNegationScopeOAConfig, NegationScopeTrainer
@@ -118,7 +119,9 @@ def test_cue_words_may_count_or_not(rule: str, f1: float, task: TinyTask, tmp_pa
         cue_in_scope=rule,
     )
     # Gold: "not here"; predicted: "here". The cue word is "not".
-    trainer._scored_features = {"row": [0], "scope": [[0, 0, 1, 1]], "cue": [[0, 0, 1, 0]], "word_ids": [[0, 1, 2, 3]]}
+    trainer._scored_features = Dataset.from_dict(
+        {"row": [0], "scope": [[0, 0, 1, 1]], "cue": [[0, 0, 1, 0]], "word_ids": [[0, 1, 2, 3]]}
+    )
     scores = trainer._score(EvalPrediction([np.array([0.0, 0.0, 0.0, 1.0])], None))
     assert scores["f1"] == pytest.approx(f1, abs=0.01)
     record = task.run(
@@ -149,3 +152,32 @@ def test_a_config_that_does_not_say_is_read_as_before(tiny_model_folder: Path) -
     assert [each["cue"]["text"] for each in found] == ["im", "not"]
     with pytest.raises(ValueError, match="kind is 'none'; it must be 'negation', 'speculation' or None"):
         BertNegationScopeOAConfig(kind="none")
+
+
+PLAIN = {"tokens": ["it", "is", "here"], "cue": [0, 0, 0], "scope": [0, 0, 0]}
+TWO = {"tokens": ["it", "is", "not", "never", "here"], "scope": [1, 1, 0, 0, 1]}
+
+
+@pytest.mark.parametrize("input_", ["augment", "normal"])
+def test_cues_and_scopes_are_learnt_together(input_: str, task: TinyTask, tmp_path: Path) -> None:
+    rows = [WORDS | {"id": "a#0"}, PLAIN | {"id": "b#-"}, AFFIX | {"id": "c#0"}]
+    rows += [TWO | {"id": f"d#{k}", "cue": [0, 0, 1 - k, k, 0]} for k in (0, 1)]
+    write_negation_jsonl([{**row, "kind": "negation"} for row in rows], tmp_path / "mine.jsonl")
+    files = ["--train_file", str(tmp_path / "mine.jsonl"), "--test_file", str(tmp_path / "mine.jsonl")]
+    learning = ["--max_steps", "80", "--learning_rate", "1e-2", "--head_learning_rate", "1e-2"]
+    record = task.run(tmp_path / "run", *files, *LAST, *learning, "--target", "cues", "scopes", "--input", input_)
+    assert record["scores"]["mine"]["cue_f1"]["mean"] == 100
+    assert record["scores"]["mine"]["pcs"]["mean"] == 100
+    assert record["corpora"]["mine"] == {"sentences": 4, "cues": 4, "scopes": 4}
+    assert "cue F1" in (tmp_path / "run" / "README.md").read_text()
+    assert AutoConfig.from_pretrained(tmp_path / "run").finds_cues
+    # What is scored again, and trained on, has the target of the model.
+    again = TinyTask("negation_scope", {}, ["--model_name_or_path", str(tmp_path / "run")])
+    assert again.run(tmp_path / "again", *files[2:])["scores"]["mine"]["cue_f1"]["mean"] == 100
+    with pytest.raises(ValueError, match="leave the option out"):
+        again.run(tmp_path / "wrong", *files[2:], "--target", "scopes")
+
+
+def test_a_target_without_scopes_is_refused(task: TinyTask, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="--target is cues; it must be scopes, or cues scopes"):
+        task.run(tmp_path, "--train_file", str(task.files["train"]), "--target", "cues")

@@ -25,6 +25,7 @@ from clozeformers.negation_scope.windows import (
     add_cue_token,
     cue_windows,
     encode_cues,
+    tiles,
     word_probabilities,
 )
 
@@ -175,8 +176,8 @@ def test_window_reach(lengths: list[int], cue_at: int, room: int) -> None:
     """Of a cue of one word: each window is as wide as it can be, the outer two as far out as they can be."""
     cue_at %= len(lengths)
     cue = [int(i == cue_at) for i in range(len(lengths))]
-    windows = list(cue_windows(lengths, cue, room, overlapping=True))
-    assert windows[:1] == list(cue_windows(lengths, cue, room, overlapping=False))
+    windows = list(cue_windows(lengths, room, cue=cue, overlapping=True))
+    assert windows[:1] == list(cue_windows(lengths, room, cue=cue, overlapping=False))
 
     def total(span: range) -> int:
         return sum(lengths[i] for i in span)
@@ -202,7 +203,7 @@ def test_window_reach(lengths: list[int], cue_at: int, room: int) -> None:
 def test_windows_around_a_cue(cue_words: set[int], windows: list[range]) -> None:
     """One side gets the room that the other cannot use; of a cue that is too wide, the first words are kept."""
     cue = [int(number in cue_words) for number in range(11)]
-    assert list(cue_windows([1] * 11, cue, 5, overlapping=True)) == windows
+    assert list(cue_windows([1] * 11, 5, cue=cue, overlapping=True)) == windows
 
 
 @pytest.mark.parametrize("cue_token", [None, CUE_TOKEN])
@@ -313,3 +314,22 @@ def test_a_word_may_count_at_its_first_piece(tiny_tokenizer: Any) -> None:
     assert [word != NO_WORD for word in first["word_ids"]] == [label != IGNORED_LABEL for label in first["labels"]]
     assert [word for word in first["word_ids"] if word != NO_WORD] == [0, 1, 2, 3, 4]
     assert first["word_ids"] != pieces["word_ids"]
+
+
+def test_windows_of_sentences_without_a_cue(tokenizer: Any) -> None:
+    sentences = [SENTENCE * 5, ["a"], ["long" * 30, "b"]]
+    windows = encode_cues(tokenizer, sentences, None, max_length=16)
+    for number, words in enumerate(sentences):
+        own = [window for window in windows if window.example == number]
+        assert all(len(window.input_ids) <= 16 and not any(window.cue_mask) for window in own)
+        seen = [word for window in own for word in dict.fromkeys(window.word_ids) if word != NO_WORD]
+        assert seen == list(range(len(words))), "each word is in one window"
+
+
+@given(lengths=st.lists(st.integers(0, 9), max_size=12), room=st.integers(1, 20))
+@settings(max_examples=100, deadline=None)
+def test_tiles(lengths: list[int], room: int) -> None:
+    windows = list(tiles(lengths, room))
+    assert [word for window in windows for word in window] == list(range(len(lengths)))
+    for window in windows:
+        assert sum(lengths[word] for word in window) <= room or len(window) == 1

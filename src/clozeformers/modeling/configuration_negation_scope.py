@@ -20,6 +20,7 @@ from .configuration_backbone import MAX_LAYERS, MAX_SIZE, BackboneConfigMixin
 from .context_query_attention import check_attention
 
 SCOPE_LABELS = {0: "out-of-scope", 1: "in-scope"}
+NUM_CUE_LABELS = 4  # no cue, a cue, an affix cue, a part of a cue of several words
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -40,6 +41,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
             pipeline finds cues of negation.
         conventions: of the corpora that the model was trained on: `"cd-sco"`, `"bioscope"`, `"sfu"`.
         convention_tokens: of a model of several conventions, the token that replaces `cue_token` under each.
+        finds_cues: add a head that labels the cues themselves, in input without cue tokens.
         affixes: whether affixes (*im*possible) are cues, which the pipeline then looks for; None if it is not known.
     """
 
@@ -51,6 +53,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     cue_token: str | None = None
     kind: str | None = None
     conventions: list[str] | None = None
+    finds_cues: bool = False
     affixes: bool | None = None
     convention_tokens: dict[str, str] | None = None
 

@@ -26,6 +26,7 @@ from .backbones import (
     as_mask,
 )
 from .configuration_negation_scope import (
+    NUM_CUE_LABELS,
     AlbertNegationScopeOAConfig,
     BertNegationScopeOAConfig,
     DebertaV2NegationScopeOAConfig,
@@ -45,7 +46,8 @@ class NegationScopeOutput(TokenClassifierOutput):
 
     Attributes:
         loss: mean negative log-likelihood per word; only with `labels`.
-        logits: ``[B, L, 2]``, per word piece; label 1 is "in scope".
+        logits: ``[B, L, 2]``, per word piece; label 1 is "in scope". ``[B, C, L, 2]`` for several cues an input.
+        cue_logits: ``[B, L, 4]``, of the labels no cue, cue, affix cue, part of a cue; only with `config.finds_cues`.
         hidden_states: the backbone's, with `output_hidden_states=True`.
         attentions: the backbone's, with `output_attentions=True`.
         orthogonal_attentions: with `output_attentions=True`, the weights of each block, ``[B, H, L, N]``: attention of
@@ -53,6 +55,7 @@ class NegationScopeOutput(TokenClassifierOutput):
         cue_positions: with `output_attentions=True`, ``[B, N]``: position of cue piece j in the input, -1 for none.
     """
 
+    cue_logits: Tensor | None = None
     orthogonal_attentions: tuple[Tensor, ...] | None = None
     cue_positions: Tensor | None = None
 
@@ -159,6 +162,9 @@ class NegationScopeMixin(BackboneMixin):
         self.dropout = nn.Dropout(config.head_dropout)
         # Not `classifier`: checkpoints fine-tuned for another task have weights of that name.
         self.scope_classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.cue_classifier: nn.Linear | None = None
+        if config.finds_cues:
+            self.cue_classifier = nn.Linear(config.hidden_size, NUM_CUE_LABELS)
         self.post_init()
 
     @torch.no_grad()
@@ -176,6 +182,7 @@ class NegationScopeMixin(BackboneMixin):
         token_type_ids: Tensor | None = None,
         cue_mask: Tensor | None = None,
         labels: Tensor | None = None,
+        cue_labels: Tensor | None = None,
         word_ids: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
         output_attentions: bool | None = None,
@@ -183,16 +190,22 @@ class NegationScopeMixin(BackboneMixin):
         num_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
     ) -> NegationScopeOutput:
-        """Label every word piece as in or out of the cue's scope.
+        """Label every word piece as in or out of the cue's scope and, with `config.finds_cues`, find the cues.
+
+        Both heads may read one encoding of the plain input. Where a cue token precedes each cue word, the input is
+        encoded without it to find the cues.
 
         Args:
             input_ids: ``[B, L]``.
             attention_mask: ``[B, L]``, 1 at real pieces; None: all are real.
             token_type_ids: ``[B, L]``, for backbones that take them.
             cue_mask: ``[B, L]``, 1 on the cue's own pieces (not on the cue token before them); None, or a row of
-                zeros, for no cue.
+                zeros, for no cue. ``[B, C, L]`` for several cues of one input, which is encoded once; labels and logits
+                have that dimension too.
             labels: ``[B, L]``, 0 or 1 at the first piece of each word, -100 elsewhere; or, as floats, probabilities to
                 be in scope, such as those of another model.
+            cue_labels: ``[B, L]``, 0 to 3 at the first piece of each word, see `cue_logits`, -100 elsewhere. Their loss
+                is the mean over words, added to that of `labels`.
             word_ids: ``[B, L]``, index of each piece's word, -1 for none. With it, the loss of a word is the mean over
                 its pieces, as its predicted label is; without it, that of the labelled piece.
             inputs_embeds: ``[B, L, D]``, in place of `input_ids`.
@@ -215,6 +228,45 @@ class NegationScopeMixin(BackboneMixin):
             **kwargs,
         )
         hidden_states = encoded.last_hidden_state
+        cue_logits, loss = None, None
+        if self.cue_classifier is not None:
+            cue_logits = self.cue_classifier(self.dropout(hidden_states))
+            if cue_labels is not None:
+                loss = word_loss(cue_logits, cue_labels, word_ids, None)
+        shape = hidden_states.shape[:1]
+        if cue_mask is not None and cue_mask.ndim == 3:
+            shape = cue_mask.shape[:2]
+            cue_mask, labels = cue_mask.flatten(0, 1), None if labels is None else labels.flatten(0, 1)
+            hidden_states, attention_mask, word_ids = (
+                None if values is None else values.repeat_interleave(shape[1], 0)
+                for values in (hidden_states, attention_mask, word_ids)
+            )
+        logits, weights, cue_positions = self.read_scopes(hidden_states, attention_mask, cue_mask, output_attentions)
+        if labels is not None:
+            scope_loss = word_loss(logits, labels, word_ids, num_items_in_batch)
+            loss = scope_loss if loss is None else loss + scope_loss
+        return NegationScopeOutput(
+            loss=loss,
+            logits=logits.unflatten(0, shape),
+            cue_logits=cue_logits,
+            hidden_states=encoded.hidden_states,
+            attentions=encoded.attentions,
+            orthogonal_attentions=weights if output_attentions else None,
+            cue_positions=cue_positions if output_attentions else None,
+        )
+
+    def read_scopes(
+        self,
+        hidden_states: Tensor,
+        attention_mask: Tensor | None,
+        cue_mask: Tensor | None,
+        output_attentions: bool = False,
+    ) -> tuple[Tensor, tuple[Tensor, ...] | None, Tensor | None]:
+        """Label the pieces of encoded inputs ``[B, L, D]``, each with one cue; the masks are as in `forward`.
+
+        Returns:
+            The logits ``[B, L, 2]``, and the weights of the blocks and the positions of the cue, None for the baseline.
+        """
         weights, cue_positions = None, None
         if self.attention_stack is not None:
             shape, device = hidden_states.shape[:2], hidden_states.device
@@ -228,16 +280,7 @@ class NegationScopeMixin(BackboneMixin):
                 output_attentions,
             )
             hidden_states = self.dropout(read) + hidden_states
-        logits = self.scope_classifier(self.dropout(hidden_states))
-        loss = None if labels is None else word_loss(logits, labels, word_ids, num_items_in_batch)
-        return NegationScopeOutput(
-            loss=loss,
-            logits=logits,
-            hidden_states=encoded.hidden_states,
-            attentions=encoded.attentions,
-            orthogonal_attentions=weights if output_attentions else None,
-            cue_positions=cue_positions if output_attentions else None,
-        )
+        return self.scope_classifier(self.dropout(hidden_states)), weights, cue_positions
 
     def _query_length(self, query_mask: Tensor) -> int:
         """Return N: the longest cue of the batch or, where values are unknown, the limit of the config."""

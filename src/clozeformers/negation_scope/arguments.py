@@ -20,7 +20,7 @@ from ..training.pretrained import loading
 
 # Section 4 of the paper; a model with a trained head keeps its own values.
 NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
-_NEW_INPUT = {"input": "augment", "max_length": 128, "kind": "negation"}
+_NEW_INPUT = {"input": "augment", "max_length": 128, "kind": "negation", "target": ["scopes"]}
 
 
 @dataclass
@@ -59,6 +59,9 @@ class NegationDataArguments(DataArguments):
     input: Literal["augment", "normal"] | None = field(
         default=None, metadata={"help": "augment (of a new head): a special token precedes each cue word."}
     )
+    target: list[str] | None = field(
+        default=None, metadata={"help": "What is learnt: scopes (of a new head), or cues too: cues scopes."}
+    )
     teachers: list[str] | None = field(
         default=None,
         metadata={"help": "Negation scope models whose probabilities are learnt along with the annotation."},
@@ -82,6 +85,11 @@ class NegationDataArguments(DataArguments):
     max_length: int | None = field(
         default=None, metadata={"help": "Maximum number of word pieces of an input; 128 with a new head."}
     )
+
+    @property
+    def finds_cues(self) -> bool:
+        """Whether cues are learnt, or found by a model that has learnt them."""
+        return "cues" in (self.target or ())
 
 
 @dataclass
@@ -117,9 +125,16 @@ def resolve_arguments(
             "input": "normal" if config.cue_token is None else "augment",
             "max_length": limit if limit < UNLIMITED else _NEW_INPUT["max_length"],
             "kind": config.kind or _NEW_INPUT["kind"],
+            "target": ["cues", "scopes"] if config.finds_cues else ["scopes"],
         }
+    if data_args.target is not None:
+        if sorted(set(data_args.target)) not in (["scopes"], ["cues", "scopes"]):
+            raise ValueError(f"--target is {' '.join(data_args.target)}; it must be scopes, or cues scopes")
+        data_args.target = sorted(set(data_args.target))
     model = None if config is None else name
     overridable = ["head_dropout", "max_length"]
+    if data_args.trains:
+        overridable.append("target")
     if data_args.trains or config is None or config.kind is None:
         overridable.append("kind")
     return (

@@ -31,7 +31,7 @@ _LICENCES = {
 def _statistics(rows: Dataset) -> dict[str, int]:
     return {
         "sentences": len(set(map(sentence_id, rows["id"]))),
-        "cues": len(rows),
+        "cues": sum(map(any, rows["cue"])),
         "scopes": sum(map(any, rows["scope"])),
     }
 
@@ -108,7 +108,14 @@ from transformers import pipeline
 negation = pipeline("negation-scope", model=MODEL)
 for found in negation("I do not know the answer."):
     print(found)""",
-    measures={"f1": "F1", "precision": "precision", "recall": "recall", "pcs": "PCS"},
+    measures={
+        "f1": "F1",
+        "precision": "precision",
+        "recall": "recall",
+        "pcs": "PCS",
+        "cue_f1": "cue F1",
+        "cue_overlap_f1": "cue F1, overlap",
+    },
     counts={"sentences": "sentences", "cues": "cues", "scopes": "non-empty scopes"},
     statistics=_statistics,
     model=_model,

@@ -23,8 +23,9 @@ class NegationCollator:
     pad_token_id: int
 
     def __call__(self, features: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
-        """Return ``[B, L]`` tensors: `input_ids`, `attention_mask`, `cue_mask`, and `word_ids`, `labels` if given."""
+        """Return ``[B, L]`` tensors: `input_ids`, `attention_mask`, `cue_mask`, and those of the other columns."""
         fillers = {"input_ids": self.pad_token_id, "cue_mask": 0, "word_ids": NO_WORD, "labels": IGNORED_LABEL}
+        fillers["cue_labels"] = IGNORED_LABEL
         lengths = torch.tensor([len(feature["input_ids"]) for feature in features])
         length = int(lengths.max())
         batch = {

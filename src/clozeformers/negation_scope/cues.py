@@ -325,6 +325,24 @@ def _contraction(word: Word, lowered: list[str], position: int) -> list[tuple[Sp
     return _part(word, size - 2, size) if low in BARE_CONTRACTIONS and not is_noun else []
 
 
+def affix_span(word: Word) -> Span | None:
+    """The part of a word that may be a negating affix, whatever its stem: "in" of *inhuman*, "n't" of *don't*.
+
+    Returns:
+        The character span, or None for a word without such a part.
+    """
+    known = _contraction(word, [word.text.lower()], 0) or _affix(word)
+    if known:
+        return known[0][0]
+    text = word.text[:_LONGEST_AFFIXED]
+    fused, less, prefix = (pattern.fullmatch(text) for pattern in (_FUSED_CANNOT, _LESS, _PREFIX))
+    if fused:
+        return word.start + len("can"), word.end
+    if less:
+        return word.start + less.start(1), word.start + less.end(1)
+    return (word.start, word.start + prefix.end(1)) if prefix and len(prefix[3]) >= _MIN_STEM else None
+
+
 def _affix(word: Word) -> list[tuple[Span, ...]]:
     if len(word.text) > _LONGEST_AFFIXED or not word.text.isascii() or word.text.lower() in FALSE_AFFIX_WORDS:
         return []

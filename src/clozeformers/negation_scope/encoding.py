@@ -6,9 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 
 from .collator import IGNORED_LABEL
+from .cue_labels import LabelledSentence
 from .windows import NO_WORD, encode_cues
 
 logger = logging.getLogger(__name__)
@@ -82,6 +83,39 @@ def encode_dataset(
             f"{max_length} word pieces (max_length), or its cue more than {config.max_cue_length} (max_cue_length)"
         )
     return features
+
+
+def encode_labelled(sentences: Sequence[LabelledSentence], tokenizer: Any, *, max_length: int) -> Dataset:
+    """Encode sentences to find cues in, without cue tokens.
+
+    Returns:
+        One row a window: `input_ids`, `cue_mask` (all 0), `word_ids`, `cue_labels` (at the first piece of each word,
+        -100 elsewhere), `labels` (all -100), `length`, and `row`, the index of the sentence.
+    """
+    windows = encode_cues(tokenizer, [sentence.tokens for sentence in sentences], None, max_length=max_length)
+    return Dataset.from_list(
+        [
+            {
+                "input_ids": window.input_ids,
+                "cue_mask": window.cue_mask,
+                "word_ids": window.word_ids,
+                "labels": [IGNORED_LABEL] * len(window.input_ids),
+                "cue_labels": _piece_labels(window.word_ids, sentences[window.example].labels),
+                "length": len(window.input_ids),
+                "row": window.example,
+            }
+            for window in windows
+        ]
+    )
+
+
+def join_features(scopes: Dataset, cues: Dataset) -> Dataset:
+    """The features of `encode_dataset` and `encode_labelled` as one training set; each has no labels for the other."""
+    ignored = [[IGNORED_LABEL] * length for length in scopes["length"]]
+    both = scopes.add_column("cue_labels", ignored, feature=cues.features["cue_labels"])
+    names = ["input_ids", "cue_mask", "word_ids", "labels", "cue_labels", "length"]
+    parts = (both.select_columns(names), cues.select_columns(names))
+    return concatenate_datasets([part.cast(parts[0].features) for part in parts])
 
 
 def _first_pieces(word_ids: Sequence[int]) -> list[int]:

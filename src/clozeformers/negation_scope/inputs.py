@@ -11,7 +11,7 @@ from operator import index
 from typing import Any
 
 from ..text import check_text, truncate_repr
-from ..words import Word, sentence_ends, split_words
+from ..words import Word, sentence_ends, split_words, words_of_tokens
 from .cues import Span, find_cues
 
 CueDetector = Callable[[str], Iterable[Mapping[str, Any]]]
@@ -98,12 +98,9 @@ def _as_list(values: Any, name: str, contents: str) -> Sequence[Any]:
 
 
 def _join_tokens(tokens: Sequence[Any]) -> tuple[str, list[Word]]:
-    words: list[Word] = []
     for number, token in enumerate(tokens):
         check_text(token, f"token {number}", allow_blank=True)
-        start = words[-1].end + 1 if words else 0
-        words.append(Word(token, start, start + len(token)))
-    return " ".join(tokens), words
+    return " ".join(tokens), words_of_tokens(tokens)
 
 
 def _cues_of_mask(mask: Any, length: int) -> list[Any]:

@@ -25,7 +25,7 @@ def load_corpora(data_args: NegationDataArguments, seed: int) -> corpora.Corpora
     assert kind is not None
 
     def read(path: str) -> Dataset:
-        return load_corpus(path, format=data_args.corpus_format, kind=kind)
+        return load_corpus(path, format=data_args.corpus_format, kind=kind, without_cues=data_args.finds_cues)
 
     return corpora.load_corpora(data_args, seed, read=read, from_hub=_check_columns, group_of=sentence_ids)
 
@@ -35,6 +35,12 @@ def _check_columns(rows: Dataset, name: str) -> Dataset:
     if missing:
         raise ValueError(f"{name}: no columns {', '.join(missing)}; a corpus has {', '.join(NEGATION_FEATURES)}")
     return rows
+
+
+def with_cues(rows: Dataset) -> Dataset:
+    """The rows that have a cue; those of sentences without one are for finding cues."""
+    has_cue = [any(cue) for cue in rows["cue"]]
+    return rows if all(has_cue) else rows.select([number for number, has in enumerate(has_cue) if has])
 
 
 def sentence_ids(rows: Dataset | None) -> Sequence[str]:
@@ -82,6 +88,7 @@ def load_model(
         model = AutoModelForNegationScope.from_pretrained(
             model_args.model_name_or_path,
             **{field: getattr(model_args, field) for field in NEW_HEAD},
+            finds_cues=data_args.finds_cues,
             **({"attn_implementation": model_args.attn_implementation} if model_args.attn_implementation else {}),
             **source,
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from datasets import Dataset
 from torch.utils.data import DataLoader
@@ -14,12 +15,17 @@ from transformers.trainer_utils import EvalLoopOutput
 
 from ..files import write_json
 from ..metrics import NegationScope, SemStarScope
+from ..training.sampling import sort_by_length
 from ..training.trainer import LengthGroupedTrainer
+from ..words import words_of_tokens
 from .collator import NegationCollator
 from .corpora.cd_sco import read_cd_sco, write_cd_sco
 from .corpora.jsonl import write_negation_jsonl
 from .corpora.loading import detect_format
-from .windows import word_probabilities
+from .cue_labels import LabelledSentence, cues_of_labels, label_sentences
+from .cue_scores import Cue, cue_of_parts, cue_of_row, cue_scores
+from .encoding import encode_labelled
+from .windows import NO_WORD, word_probabilities
 
 
 class NegationScopeTrainer(LengthGroupedTrainer):
@@ -43,10 +49,11 @@ class NegationScopeTrainer(LengthGroupedTrainer):
             processing_class=processing_class,
             data_collator=NegationCollator(processing_class.pad_token_id),
             compute_metrics=self._score,
-            preprocess_logits_for_metrics=_scope_probabilities,
+            preprocess_logits_for_metrics=_probabilities,
             **kwargs,
         )
         self.cue_in_scope = cue_in_scope
+        self.label_names = ["labels"]  # those of cues are not in all features
 
     def evaluation_loop(self, dataloader: DataLoader[Any], *args: Any, **kwargs: Any) -> EvalLoopOutput:
         """As `Trainer.evaluation_loop`; keeps the features, which the scores are computed from."""
@@ -55,6 +62,8 @@ class NegationScopeTrainer(LengthGroupedTrainer):
 
     def _score(self, prediction: EvalPrediction) -> dict[str, float]:
         features = self._scored_features
+        if "scope" not in features.column_names:
+            return {}
         predicted = scopes(features, prediction.predictions)
         rows = {row: parts for row, *parts in zip(features["row"], features["scope"], features["cue"], strict=True)}
         pairs = [
@@ -79,8 +88,35 @@ class NegationScopeTrainer(LengthGroupedTrainer):
         output = self.predict(features, metric_key_prefix="test")
         return scopes(features, output.predictions), dict(output.metrics or {})
 
+    def find_cues(self, sentences: Sequence[LabelledSentence]) -> list[list[Cue]]:
+        """Find the cues of sentences, whose labels are not used, with a model that has a cue head."""
+        tokenizer: Any = self.processing_class
+        features = sort_by_length(encode_labelled(sentences, tokenizer, max_length=tokenizer.model_max_length))
+        _, probabilities = self.predict(features).predictions
+        labels = [np.zeros(len(sentence.tokens), dtype=int) for sentence in sentences]
+        for row, word_ids, pieces in zip(features["row"], features["word_ids"], probabilities, strict=True):
+            sums = np.zeros((len(labels[row]), pieces.shape[-1]))
+            is_word = np.array(word_ids) != NO_WORD
+            np.add.at(sums, np.array(word_ids)[is_word], pieces[: len(word_ids)][is_word])
+            labels[row] = np.where(sums.any(-1), sums.argmax(-1), labels[row])  # words of other windows stay
+        found = []
+        for sentence, own in zip(sentences, labels, strict=True):
+            words = words_of_tokens(sentence.tokens)
+            found.append([cue_of_parts(words, parts) for parts in cues_of_labels(words, own.tolist())])
+        return found
 
-def _scope_probabilities(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def score_cues(self, rows: Dataset) -> dict[str, float]:
+        """Find the cues of a corpus, with its sentences that have none, and return the scores, prefixed ``test_``."""
+        sentences = label_sentences(rows)
+        gold = [[cue_of_row(rows[number]) for number in sentence.rows] for sentence in sentences]
+        scores = cue_scores(zip(gold, self.find_cues(sentences), strict=True))
+        return {f"test_{name}": value for name, value in scores.items()}
+
+
+def _probabilities(logits: Any, labels: torch.Tensor) -> Any:
+    """Of each piece, the probability to be in scope and, from a model with a cue head, those of the cue labels."""
+    if isinstance(logits, tuple):
+        return tuple(part.softmax(dim=-1) if part.size(-1) > 2 else _probabilities(part, labels) for part in logits)
     return logits.softmax(dim=-1)[..., 1]
 
 
@@ -97,8 +133,10 @@ def probabilities_of_words(features: Dataset, predictions: Any) -> dict[int, lis
 
     Args:
         features: that were predicted, in that order.
-        predictions: ``[number of features, L]``, probabilities of the word pieces.
+        predictions: ``[number of features, L]``, probabilities of the word pieces; or a tuple that begins with them.
     """
+    if isinstance(predictions, tuple):
+        predictions = predictions[0]  # of a model with a cue head
     windows: dict[int, tuple[int, list[list[int]], list[list[float]]]] = {}
     columns = (features[name] for name in ("row", "scope", "word_ids"))
     for row, scope, word_ids, pieces in zip(*columns, predictions, strict=True):

@@ -5,8 +5,9 @@ Needs only a fast tokenizer, so that it can travel beside a checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 NO_WORD = -1
@@ -46,22 +47,23 @@ def add_cue_token(tokenizer: Any, *cue_tokens: str) -> bool:
 def encode_cues(
     tokenizer: Any,
     sentences: Sequence[Sequence[str]],
-    cues: Sequence[Sequence[int]],
+    cues: Sequence[Sequence[int]] | None,
     *,
     max_length: int,
-    cue_tokens: Sequence[str] | None,
-    max_cue_length: int,
+    cue_tokens: Sequence[str] | None = None,
+    max_cue_length: int = 0,
     overlapping: bool = False,
 ) -> list[EncodedWindow]:
-    """Encode sentences, each with one cue.
+    """Encode sentences, each with one cue, or all without.
 
     A sentence that is too long gives windows of whole words that hold the cue: one around the cue, or, with
-    `overlapping`, up to three that reach as far as possible to both sides of it.
+    `overlapping`, up to three that reach as far as possible to both sides of it. Without a cue, its windows follow one
+    another.
 
     Args:
         tokenizer: a fast tokenizer.
         sentences: words of each sentence.
-        cues: 0 or 1 a word, for each sentence.
+        cues: 0 or 1 a word, for each sentence; None for sentences to find cues in.
         max_length: most pieces in an input, special tokens included.
         cue_tokens: for each sentence, the token to put before each cue word ("augment"), known to the tokenizer; None
             for none ("normal").
@@ -76,7 +78,8 @@ def encode_cues(
     if not sentences:
         return []
     tokens = [None] * len(sentences) if cue_tokens is None else cue_tokens
-    batch = [_insert_cue_tokens(*example) for example in zip(sentences, cues, tokens, strict=True)]
+    marks = [[0] * len(words) for words in sentences] if cues is None else cues
+    batch = [_insert_cue_tokens(*example) for example in zip(sentences, marks, tokens, strict=True)]
     encoded = tokenizer(
         [[text for text, _, _ in items] for items in batch],
         is_split_into_words=True,
@@ -84,13 +87,18 @@ def encode_cues(
         verbose=False,
     )
     windows: list[EncodedWindow] = []
-    for example, (items, cue) in enumerate(zip(batch, cues, strict=True)):
+    for example, (items, cue) in enumerate(zip(batch, marks, strict=True)):
         item_ids = encoded.word_ids(example)
         owners = [NO_WORD if item is None else items[item][1] for item in item_ids]
         word_ids = [NO_WORD if item is None else items[item][2] for item in item_ids]
         cue_mask = [int(word != NO_WORD and bool(cue[word])) for word in word_ids]
         whole = EncodedWindow(example, encoded["input_ids"][example], cue_mask, word_ids)
-        parts = [whole] if len(owners) <= max_length else _cut(whole, owners, cue, max_length, overlapping)
+        if len(owners) <= max_length:
+            parts = [whole]
+        elif cues is None:
+            parts = _cut(whole, owners, len(cue), max_length, tiles)
+        else:
+            parts = _cut(whole, owners, len(cue), max_length, partial(cue_windows, cue=cue, overlapping=overlapping))
         windows.extend(_limit_cue(part, max_cue_length) for part in parts)
     return windows
 
@@ -106,10 +114,22 @@ def _insert_cue_tokens(words: Sequence[str], cue: Sequence[int], cue_token: str 
 
 
 def _cut(
-    whole: EncodedWindow, owners: list[int], cue: Sequence[int], max_length: int, overlapping: bool
-) -> Iterator[EncodedWindow]:
-    """Cut windows out of a sentence's encoding. `owners`: the word of each piece, the cue tokens' pieces included."""
-    lengths = [0] * len(cue)
+    whole: EncodedWindow,
+    owners: list[int],
+    num_words: int,
+    max_length: int,
+    choose: Callable[[Sequence[int], int], Iterator[range]],
+) -> list[EncodedWindow]:
+    """Cut windows out of a sentence's encoding.
+
+    Args:
+        whole: the encoding.
+        owners: the word of each piece, the cue tokens' pieces included.
+        num_words: words of the sentence.
+        max_length: most pieces in a window.
+        choose: number of pieces of each word, most pieces that are no special tokens -> the words of each window.
+    """
+    lengths = [0] * num_words
     special = []
     for piece, owner in enumerate(owners):
         if owner == NO_WORD:
@@ -117,16 +137,19 @@ def _cut(
         else:
             lengths[owner] += 1
     room = max_length - len(special)
-    for words in cue_windows(lengths, cue, room, overlapping):
+    windows = []
+    for words in choose(lengths, room):
         # A single word can have more pieces than fit: its end is cut off.
         pieces = sorted(special + [piece for piece, owner in enumerate(owners) if owner in words][:room])
-        yield EncodedWindow(
+        window = EncodedWindow(
             whole.example,
             input_ids=[whole.input_ids[piece] for piece in pieces],
             cue_mask=[whole.cue_mask[piece] for piece in pieces],
             word_ids=[whole.word_ids[piece] for piece in pieces],
             is_whole=False,
         )
+        windows.append(window)
+    return windows
 
 
 def _limit_cue(window: EncodedWindow, max_cue_length: int) -> EncodedWindow:
@@ -137,14 +160,26 @@ def _limit_cue(window: EncodedWindow, max_cue_length: int) -> EncodedWindow:
     return replace(window, cue_mask=[int(piece in marked) for piece in range(len(window.cue_mask))], is_whole=False)
 
 
-def cue_windows(lengths: Sequence[int], cue: Sequence[int], room: int, overlapping: bool) -> Iterator[range]:
+def tiles(lengths: Sequence[int], room: int) -> Iterator[range]:
+    """Divide words, given the pieces of each, into windows of at most `room` pieces; a longer word is one by itself."""
+    start = used = 0
+    for word, length in enumerate(lengths):
+        if used + length > room and word > start:
+            yield range(start, word)
+            start, used = word, 0
+        used += length
+    if start < len(lengths):
+        yield range(start, len(lengths))
+
+
+def cue_windows(lengths: Sequence[int], room: int, *, cue: Sequence[int], overlapping: bool) -> Iterator[range]:
     """Choose windows of words that hold the cue.
 
     Args:
         lengths: pieces of each word.
+        room: most pieces in a window.
         cue: 0 or 1 a word. Without any 1, the first word stands for the cue. Of a cue wider than the room, the first
             words are kept.
-        room: most pieces in a window.
         overlapping: also choose the windows that end and begin with the cue.
 
     Yields:

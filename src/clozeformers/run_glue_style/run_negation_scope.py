@@ -22,9 +22,10 @@ from clozeformers.negation_scope.arguments import (
     resolve_arguments,
 )
 from clozeformers.negation_scope.card import card_of
+from clozeformers.negation_scope.cue_labels import label_sentences
 from clozeformers.negation_scope.distillation import teach
-from clozeformers.negation_scope.encoding import encode_dataset
-from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids
+from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled, join_features
+from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids, with_cues
 from clozeformers.negation_scope.trainer import NegationScopeTrainer, write_predictions
 from clozeformers.training.experiment import Experiment
 from clozeformers.training.recipe import parse_recipe
@@ -48,8 +49,9 @@ def main(arguments: list[str]) -> dict[str, Any]:
     )
     for run in experiment.runs():
         train, validation = run.corpora.train, run.corpora.validation
-        if train is not None and data_args.teachers:
-            train = teach(train, data_args, run.args)
+        scopes = None if train is None else with_cues(train)
+        if scopes is not None and data_args.teachers:
+            scopes = teach(scopes, data_args, run.args)
         model, tokenizer = load_model(model_args, data_args, train)
         encode = partial(
             encode_dataset,
@@ -58,20 +60,25 @@ def main(arguments: list[str]) -> dict[str, Any]:
             config=model.config,
             label_pieces=data_args.label_pieces,
         )
+        features = None if scopes is None else encode(scopes)
+        if train is not None and features is not None and data_args.finds_cues:
+            cues = encode_labelled(label_sentences(train), tokenizer, max_length=tokenizer.model_max_length)
+            features = join_features(features, cues)
         trainer = NegationScopeTrainer(
             model,
             run.args,
             processing_class=tokenizer,
             cue_in_scope=data_args.cue_in_scope,
-            train_dataset=None if train is None else sort_by_length(encode(train)),
-            eval_dataset=None if validation is None else sort_by_length(encode(validation)),
+            train_dataset=None if features is None else sort_by_length(features),
+            eval_dataset=None if validation is None else sort_by_length(encode(with_cues(validation))),
         )
         run.fit(trainer)
-        for name, rows in run.corpora.test.items():
-            scopes, metrics = trainer.predict_scopes(sort_by_length(encode(rows, overlapping=True)))
-            run.record(trainer, name, metrics)
+        for name, all_rows in run.corpora.test.items():
+            rows = with_cues(all_rows)
+            predicted, metrics = trainer.predict_scopes(sort_by_length(encode(rows, overlapping=True)))
+            run.record(trainer, name, metrics | (trainer.score_cues(all_rows) if data_args.finds_cues else {}))
             if trainer.is_world_process_zero():
-                predictions, gold = [scopes[number] for number in range(len(rows))], corpora.files.get(name, [])
+                predictions, gold = [predicted[number] for number in range(len(rows))], corpora.files.get(name, [])
                 write_predictions(rows, predictions, gold, run.path("predictions", name, ".jsonl"))
     return experiment.publish()
 

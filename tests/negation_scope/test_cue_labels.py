@@ -1,0 +1,103 @@
+"""Cues as labels of words, and their scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clozeformers.negation_scope.cue_labels import AFFIX, CUE, NO_CUE, PART, cues_of_labels, label_sentences
+from clozeformers.negation_scope.cue_scores import cue_of_parts, cue_of_row, cue_scores
+from clozeformers.negation_scope.cues import affix_span
+from clozeformers.words import words_of_tokens
+
+
+def row(text: str, cue: str, number: str = "0", cue_text: str | None = None) -> dict[str, Any]:
+    """A row: `cue` has a 1 for each cue word, 0 for the others."""
+    marks = [int(mark) for mark in cue]
+    words = [token for token, mark in zip(text.split(), marks, strict=True) if mark]
+    texts = " ".join(words) if cue_text is None else cue_text
+    return {"id": f"s/{text}#{number}", "corpus": "x", "tokens": text.split(), "cue": marks, "cue_text": texts}
+
+
+def found(text: str, labels: list[int]) -> list[list[str]]:
+    parts = cues_of_labels(words_of_tokens(text.split()), labels)
+    return [[text[start:end] for start, end in cue] for cue in parts]
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "cues"),
+    [
+        ([row("it is fine", "000", "-")], [NO_CUE] * 3, []),
+        ([row("it is not fine", "0010")], [NO_CUE, NO_CUE, CUE, NO_CUE], [["not"]]),
+        ([row("an impossible task", "010", cue_text="im")], [NO_CUE, AFFIX, NO_CUE], [["im"]]),
+        ([row("I do n't care", "0110")], [NO_CUE, PART, PART, NO_CUE], [["do n't"]]),
+        ([row("neither he nor she", "1010")], [PART, NO_CUE, PART, NO_CUE], [["neither", "nor"]]),
+        (
+            [
+                row("not careless by no means", "10000"),
+                row("not careless by no means", "01000", "1", "less"),
+                row("not careless by no means", "00111", "2"),
+            ],
+            [CUE, AFFIX, PART, PART, PART],
+            [["not"], ["less"], ["by no means"]],
+        ),
+    ],
+)
+def test_labels_of_cues(rows: list[dict[str, Any]], labels: list[int], cues: list[list[str]]) -> None:
+    [sentence] = label_sentences(rows)
+    assert sentence.labels == labels
+    assert sentence.rows == [number for number, each in enumerate(rows) if any(each["cue"])]
+    assert found(" ".join(sentence.tokens), labels) == cues
+    words = words_of_tokens(sentence.tokens)
+    assert [cue_of_parts(words, parts) for parts in cues_of_labels(words, labels)] == [
+        cue_of_row(each) for each in rows if any(each["cue"])
+    ]
+
+
+def test_sentences_are_in_the_order_of_the_corpus() -> None:
+    rows = [row("b not", "01"), row("a", "0", "-"), row("b not", "10", "1")]
+    assert [(each.tokens, each.rows) for each in label_sentences(rows)] == [(["b", "not"], [0, 2]), (["a"], [])]
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "cues"),
+    [
+        ("he did n't and she did n't", [0, 3, 3, 0, 0, 3, 3], [["did n't"], ["did n't"]]),
+        ("neither he nor she nor it", [3, 0, 3, 0, 3, 0], [["neither", "nor", "nor"]]),
+        ("she is here nor there", [0, 0, 0, 3, 0], [["nor"]]),
+        ("no he nor she , no it", [3, 0, 3, 0, 0, 3, 0], [["no", "nor"], ["no"]]),
+        ("an odd word", [0, 2, 0], [["odd"]]),  # no affix in sight
+    ],
+)
+def test_cues_of_any_labels(text: str, labels: list[int], cues: list[list[str]]) -> None:
+    assert found(text, labels) == cues
+
+
+@pytest.mark.parametrize(
+    ("word", "affix"),
+    [
+        *[("impossible", "im"), ("careless", "less"), ("carelessness", "less"), ("unhappy", "un"), ("don't", "n't")],
+        *[("cannot", "not"), ("dont", "nt"), ("inhumane", "in"), ("relentless", "less")],  # not all in the lexicon
+        *[("a", None), ("table", None), ("in", None)],
+    ],
+)
+def test_affixes_are_cut_from_any_word(word: str, affix: str | None) -> None:
+    # Behind another word, so that places in the text count.
+    last = words_of_tokens(["xy", word])[-1]
+    span = affix_span(last)
+    assert (span and f"xy {word}"[slice(*span)]) == affix
+
+
+def test_scores_of_cues() -> None:
+    not_, im, nor = frozenset({(1, "not")}), frozenset({(3, "im")}), frozenset({(5, "neither"), (7, "nor")})
+    assert set(cue_scores([([not_], [not_]), ([im, nor], [im, nor]), ([], [])]).values()) == {100.0}
+    # Of four gold cues two are found exactly, one with a part only; one of the found ones is wrong.
+    scores = cue_scores(
+        [([not_, im], [not_, im]), ([nor, not_], [frozenset({(5, "neither")}), frozenset({(9, "no")})])]
+    )
+    assert scores["cue_precision"] == pytest.approx(100 * 2 / 3)
+    assert scores["cue_recall"] == 50
+    assert scores["cue_f1"] == pytest.approx(2 * 200 / 3 * 50 / (200 / 3 + 50))
+    assert scores["cue_overlap_f1"] == 75
+    assert set(cue_scores([([not_], [])]).values()) == {0.0}
