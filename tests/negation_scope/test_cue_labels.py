@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from clozeformers.negation_scope.cue_labels import AFFIX, CUE, NO_CUE, PART, cues_of_labels, label_sentences
+from clozeformers.negation_scope.cue_labels import AFFIX, CUE, NO_CUE, PART, cues_of_labels
 from clozeformers.negation_scope.cue_scores import cue_of_parts, cue_of_row, cue_scores
 from clozeformers.negation_scope.cues import affix_span
+from clozeformers.negation_scope.encoding import label_sentences
 from clozeformers.words import words_of_tokens
 
 

@@ -171,11 +171,50 @@ def test_cues_and_scopes_are_learnt_together(input_: str, task: TinyTask, tmp_pa
     assert record["corpora"]["mine"] == {"sentences": 4, "cues": 4, "scopes": 4}
     assert "cue F1" in (tmp_path / "run" / "README.md").read_text()
     assert AutoConfig.from_pretrained(tmp_path / "run").finds_cues
+    negation = pipeline("negation-scope", model=str(tmp_path / "run"), device="cpu", batch_size=2)
+    texts = ["it is not never here\n\nit is impossible", "it is here", "", "it is not here"]
+    results = negation(texts)
+    assert [[found["cue"]["text"] for found in each] for each in results] == [["not", "never", "im"], [], [], ["not"]]
+    assert [span["text"] for span in results[0][1]["scope"]] == ["it is", "here"]
+    assert results == [negation(text) for text in texts], "batches change nothing"
+    # As with the cues given: in unchanged input, the scopes are read from the encoding that the cues were found in.
+    given = [
+        {"text": text, "cues": [[e["cue"]["start"], e["cue"]["end"]] for e in each]}
+        for text, each in zip(texts, results, strict=True)
+    ]
+    for ours, theirs in zip(negation(given), results, strict=True):
+        assert [each["scope"] for each in ours] == [each["scope"] for each in theirs]
+        assert [each["score"] for each in ours] == pytest.approx([each["score"] for each in theirs])
+    assert [e["cue"]["text"] for e in negation(texts[0], affixes=False)] == ["not", "never"]
+    assert [e["cue"]["text"] for e in negation({"tokens": TWO["tokens"]})] == ["not", "never"]
+    [detected] = negation(texts[0], cue_detector=lambda text: [{"start": 6, "end": 9}])
+    assert detected["cue"]["text"] == "not"
     # What is scored again, and trained on, has the target of the model.
     again = TinyTask("negation_scope", {}, ["--model_name_or_path", str(tmp_path / "run")])
     assert again.run(tmp_path / "again", *files[2:])["scores"]["mine"]["cue_f1"]["mean"] == 100
     with pytest.raises(ValueError, match="leave the option out"):
         again.run(tmp_path / "wrong", *files[2:], "--target", "scopes")
+
+
+@pytest.mark.parametrize("input_", ["augment", "normal"])
+def test_a_joint_model_finds_cues_by_convention(input_: str, task: TinyTask, tmp_path: Path) -> None:
+    rows = [row | {"kind": "negation"} for row in joint_rows(4)]
+    rows += [AFFIX | {"corpus": "cd-sco", "id": f"c{k}#0", "kind": "negation"} for k in range(4)]
+    none = {"cue": [0, 0, 0], "cue_text": "", "scope": [0, 0, 0]}
+    rows += [AFFIX | none | {"corpus": "sfu", "id": f"s{k}#-", "kind": "negation"} for k in range(4)]
+    write_negation_jsonl(rows, tmp_path / "mine.jsonl")
+    files = ["--train_file", str(tmp_path / "mine.jsonl"), "--test_file", str(tmp_path / "mine.jsonl")]
+    learning = ["--max_steps", "100", "--learning_rate", "1e-2", "--head_learning_rate", "1e-2"]
+    record = task.run(tmp_path / "run", *files, *LAST, *learning, "--target", "cues", "scopes", "--input", input_)
+    [scores] = record["scores"].values()
+    assert (scores["cue_f1"]["mean"], scores["pcs"]["mean"]) == (100, 100)
+    negation = pipeline("negation-scope", model=str(tmp_path / "run"), device="cpu")
+    for convention, expected in {
+        "cd-sco": [("im", "it is possible"), ("not", "it is")],
+        "sfu": [("not", "here")],
+    }.items():
+        found = negation("it is impossible\n\nit is not here", convention=convention)
+        assert [(e["cue"]["text"], " ".join(s["text"] for s in e["scope"])) for e in found] == expected
 
 
 def test_a_target_without_scopes_is_refused(task: TinyTask, tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         kind: of the cues that the model was trained on, `"negation"` or `"speculation"`; None if it is not known. The
             pipeline finds cues of negation.
         conventions: of the corpora that the model was trained on: `"cd-sco"`, `"bioscope"`, `"sfu"`.
-        convention_tokens: of a model of several conventions, the token that replaces `cue_token` under each.
+        convention_tokens: of a model of several conventions, the token that replaces `cue_token` under each. Where no
+            token precedes the cue words, in unchanged input and where cues are found, it begins the sentence.
         finds_cues: add a head that labels the cues themselves, in input without cue tokens.
         affixes: whether affixes (*im*possible) are cues, which the pipeline then looks for; None if it is not known.
     """
@@ -83,6 +84,19 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
             return None
         tokens = self.convention_tokens or {}
         return [tokens.get(str(convention), self.cue_token) for convention in conventions]
+
+    def start_tokens(self, conventions: Sequence[str | None], finds_cues: bool = False) -> list[str] | None:
+        """Token at the beginning of each sentence, given its convention; None for none.
+
+        Args:
+            conventions: as for `cue_tokens`.
+            finds_cues: whether the sentences are read to find their cues.
+        """
+        tokens = self.convention_tokens
+        if not tokens or not (finds_cues or self.cue_token is None):
+            return None
+        first = tokens.get((self.conventions or [""])[0], next(iter(tokens.values())))
+        return [tokens.get(str(convention), first) for convention in conventions]
 
     @property
     def block_heads(self) -> int:

@@ -6,47 +6,19 @@ or is a part of a cue of several words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from ..words import Word
-from .corpora.schema import sentence_id
 from .cues import Span, affix_span
+from .windows import NO_WORD
 
 NO_CUE, CUE, AFFIX, PART = range(4)
 
 # A part of a cue that begins with the second goes on with the cue that the first began: "neither ... nor".
 _CONTINUATIONS = {"nor": ("neither", "not", "no", "nor"), "or": ("neither",)}
-
-
-class LabelledSentence(NamedTuple):
-    """A sentence, its words and a label for each, and the numbers of the rows that annotate its cues."""
-
-    id: str
-    corpus: str
-    tokens: list[str]
-    labels: list[int]
-    rows: list[int]
-
-
-def label_sentences(rows: Iterable[Mapping[str, Any]]) -> list[LabelledSentence]:
-    """Gather the rows of each sentence, as in `NegationRow`, and label its words, in the order of the corpus.
-
-    A word that holds parts of two cues has the label of the first.
-    """
-    sentences: dict[str, LabelledSentence] = {}
-    for number, row in enumerate(rows):
-        tokens = list(row["tokens"])
-        empty = LabelledSentence(sentence_id(row["id"]), row["corpus"], tokens, [NO_CUE] * len(tokens), [])
-        sentence = sentences.setdefault(empty.id, empty)
-        places = [place for place, is_cue in enumerate(row["cue"]) if is_cue]
-        if places:
-            sentence.rows.append(number)
-        whole = len(places) == 1 and row["cue_text"] == tokens[places[0]]
-        label = PART if len(places) > 1 else CUE if whole else AFFIX
-        for place in places:
-            sentence.labels[place] = sentence.labels[place] or label
-    return list(sentences.values())
 
 
 def cues_of_labels(words: Sequence[Word], labels: Sequence[int]) -> list[tuple[Span, ...]]:
@@ -82,3 +54,22 @@ def cues_of_labels(words: Sequence[Word], labels: Sequence[int]) -> list[tuple[S
         if label != NO_CUE:
             found.append([(label == AFFIX and affix_span(word)) or (word.start, word.end)])
     return [tuple(parts) for parts in found]
+
+
+def labels_of_pieces(num_words: int, word_ids: Sequence[Sequence[int]], probabilities: Sequence[Any]) -> list[int]:
+    """The likeliest label of each word, by the mean of its pieces.
+
+    Args:
+        num_words: words of the sentence.
+        word_ids: the word of each piece, for each window of the sentence.
+        probabilities: ``[pieces or more, 4]`` for each window; what is beyond the pieces is padding.
+
+    Returns:
+        One label a word, `NO_CUE` for a word that no window reaches or that has no pieces.
+    """
+    sums = np.zeros((num_words, PART + 1))
+    for window_ids, of_pieces in zip(word_ids, probabilities, strict=True):
+        numbers = np.array(window_ids)
+        is_word = numbers != NO_WORD
+        np.add.at(sums, numbers[is_word], np.asarray(of_pieces)[: len(numbers)][is_word])
+    return [int(label) for label in sums.argmax(-1)]

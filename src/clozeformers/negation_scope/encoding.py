@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from datasets import Dataset, concatenate_datasets
 
 from .collator import IGNORED_LABEL
-from .cue_labels import LabelledSentence
+from .corpora.schema import sentence_id
+from .cue_labels import AFFIX, CUE, NO_CUE, PART
 from .windows import NO_WORD, encode_cues
 
 logger = logging.getLogger(__name__)
+
+
+class LabelledSentence(NamedTuple):
+    """A sentence, its words and a label for each, and the numbers of the rows that annotate its cues."""
+
+    id: str
+    corpus: str
+    tokens: list[str]
+    labels: list[int]
+    rows: list[int]
+
+
+def label_sentences(rows: Iterable[Mapping[str, Any]]) -> list[LabelledSentence]:
+    """Gather the rows of each sentence, as in `NegationRow`, and label its words, in the order of the corpus.
+
+    A word that holds parts of two cues has the label of the first.
+    """
+    sentences: dict[str, LabelledSentence] = {}
+    for number, row in enumerate(rows):
+        tokens = list(row["tokens"])
+        empty = LabelledSentence(sentence_id(row["id"]), row["corpus"], tokens, [NO_CUE] * len(tokens), [])
+        sentence = sentences.setdefault(empty.id, empty)
+        places = [place for place, is_cue in enumerate(row["cue"]) if is_cue]
+        if places:
+            sentence.rows.append(number)
+        whole = len(places) == 1 and row["cue_text"] == tokens[places[0]]
+        label = PART if len(places) > 1 else CUE if whole else AFFIX
+        for place in places:
+            sentence.labels[place] = sentence.labels[place] or label
+    return list(sentences.values())
 
 
 def encode_dataset(
@@ -50,6 +81,7 @@ def encode_dataset(
             batch["cue"],
             max_length=max_length,
             cue_tokens=config.cue_tokens(batch["corpus"]),
+            start_tokens=config.start_tokens(batch["corpus"]),
             max_cue_length=config.max_cue_length,
             overlapping=overlapping,
         )
@@ -85,14 +117,20 @@ def encode_dataset(
     return features
 
 
-def encode_labelled(sentences: Sequence[LabelledSentence], tokenizer: Any, *, max_length: int) -> Dataset:
-    """Encode sentences to find cues in, without cue tokens.
+def encode_labelled(sentences: Sequence[LabelledSentence], tokenizer: Any, *, max_length: int, config: Any) -> Dataset:
+    """Encode sentences to find cues in, without cue tokens; the arguments are those of `encode_dataset`.
 
     Returns:
         One row a window: `input_ids`, `cue_mask` (all 0), `word_ids`, `cue_labels` (at the first piece of each word,
         -100 elsewhere), `labels` (all -100), `length`, and `row`, the index of the sentence.
     """
-    windows = encode_cues(tokenizer, [sentence.tokens for sentence in sentences], None, max_length=max_length)
+    windows = encode_cues(
+        tokenizer,
+        [sentence.tokens for sentence in sentences],
+        None,
+        max_length=max_length,
+        start_tokens=config.start_tokens([sentence.corpus for sentence in sentences], finds_cues=True),
+    )
     return Dataset.from_list(
         [
             {

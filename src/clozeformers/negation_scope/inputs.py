@@ -37,6 +37,34 @@ class CueInSentence:
         return [int(any(start < word.end and word.start < end for start, end in self.parts)) for word in self.words]
 
 
+@dataclass(frozen=True)
+class GivenText:
+    """An input of the pipeline.
+
+    Attributes:
+        text: the text; of tokens, these joined by spaces.
+        words: its words.
+        ends: for each sentence, the number of the word after its last. Tokens are one sentence.
+        cues: the parts of each cue, if cues are given.
+    """
+
+    text: str
+    words: Sequence[Word]
+    ends: Sequence[int]
+    cues: list[tuple[Span, ...]] | None
+
+    @property
+    def sentences(self) -> list[Sequence[Word]]:
+        """The words of each sentence."""
+        return [self.words[start:end] for start, end in pairwise([0, *self.ends])]
+
+    def cues_in_sentences(self, cues: Iterable[tuple[Span, ...]], max_context: int) -> list[CueInSentence]:
+        """Cues, given by their parts, with their sentences: at most `max_context` words on either side of the cue."""
+        return [
+            CueInSentence(self.text, _words_around(self.words, self.ends, parts, max_context), parts) for parts in cues
+        ]
+
+
 def cues_of_input(
     given: Any,
     max_context: int,
@@ -44,13 +72,21 @@ def cues_of_input(
     convention: str | None = None,
     cue_detector: CueDetector | None = None,
 ) -> list[CueInSentence]:
-    """Find the cues of one input of the pipeline.
+    """Find the cues of one input of the pipeline, see `read_input` and `cues_of_text`."""
+    return cues_of_text(read_input(given), max_context, affixes, convention, cue_detector)
+
+
+def cues_of_text(
+    read: GivenText,
+    max_context: int,
+    affixes: bool = True,
+    convention: str | None = None,
+    cue_detector: CueDetector | None = None,
+) -> list[CueInSentence]:
+    """Find the cues of a text, unless they are given.
 
     Args:
-        given: a string; or a mapping with `text` or `tokens` and optionally `cues`. A cue is a word (each occurrence
-            counts), a character span ``(start, end)`` or, for tokens, a token index; a discontinuous cue is a list of
-            spans or token indices. The text of tokens is the tokens joined by spaces. In place of `cues`, tokens may
-            come with the `cue` of a corpus row, 0 or 1 per token.
+        read: the text.
         max_context: maximum number of words on either side of a cue.
         affixes: find affix cues, if no cues are given.
         convention: of the cues to find, see `find_cues`.
@@ -58,6 +94,26 @@ def cues_of_input(
 
     Returns:
         The cues in the order given or found.
+
+    Raises:
+        TypeError, ValueError: the cue detector returned something else, or a span outside the text.
+    """
+    found = read.cues
+    if found is None and cue_detector is not None:
+        found = _detect_cues(cue_detector, read.text) if read.text.strip() else []
+    elif found is None:
+        found = find_cues(read.words, affixes=affixes, convention=convention)
+    return read.cues_in_sentences(found, max_context)
+
+
+def read_input(given: Any) -> GivenText:
+    """Read one input of the pipeline.
+
+    Args:
+        given: a string; or a mapping with `text` or `tokens` and optionally `cues`. A cue is a word (each occurrence
+            counts), a character span ``(start, end)`` or, for tokens, a token index; a discontinuous cue is a list of
+            spans or token indices. The text of tokens is the tokens joined by spaces. In place of `cues`, tokens may
+            come with the `cue` of a corpus row, 0 or 1 per token.
 
     Raises:
         TypeError: for anything else.
@@ -79,14 +135,10 @@ def cues_of_input(
     else:
         text = check_text(given["text"], "the text", allow_blank=True)
         words = split_words(text)
+    known = None
     if cues is not None:
-        found = [parts for cue in cues for parts in _parse_cue(cue, text, words if is_tokens else None)]
-    elif cue_detector is not None:
-        found = _detect_cues(cue_detector, text) if text.strip() else []
-    else:
-        found = find_cues(words, affixes=affixes, convention=convention)
-    ends = [len(words)] if is_tokens else sentence_ends(text, words)
-    return [CueInSentence(text, _words_around(words, ends, parts, max_context), parts) for parts in found]
+        known = [parts for cue in cues for parts in _parse_cue(cue, text, words if is_tokens else None)]
+    return GivenText(text, words, [len(words)] if is_tokens else sentence_ends(text, words), known)
 
 
 def _as_list(values: Any, name: str, contents: str) -> Sequence[Any]:

@@ -51,7 +51,7 @@ def sentence_ids(rows: Dataset | None) -> Sequence[str]:
 def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
     """Record in a model's config how cues are marked and, with training rows, what they say of the cues.
 
-    A model of several conventions has a cue token for each; its first convention is that of the first corpus.
+    A model of several conventions has a token for each; its first convention is that of the first corpus.
     """
     config.cue_token = (config.cue_token or CUE_TOKEN) if augment else None
     if train is None:
@@ -63,10 +63,10 @@ def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
         affixes |= _HAS_AFFIXES.get(corpus, text.split() != words)
     conventions = [corpus for corpus in dict.fromkeys(train["corpus"]) if corpus in _HAS_AFFIXES]
     config.kind, config.conventions, config.affixes = train[0]["kind"], conventions, affixes
-    if augment and conventions and (len(conventions) > 1 or config.convention_tokens):
+    if conventions and (len(conventions) > 1 or config.convention_tokens):
         own = {convention: convention_token(convention) for convention in conventions}
         config.convention_tokens = (config.convention_tokens or {}) | own
-        config.cue_token = own[conventions[0]]
+        config.cue_token = own[conventions[0]] if augment else None
 
 
 def load_model(
@@ -94,8 +94,8 @@ def load_model(
         )
     config = model.config
     set_cue_fields(config, data_args.input == "augment", train)
-    tokens = (config.convention_tokens or {"": config.cue_token}).values()
-    if config.cue_token is not None and add_cue_token(tokenizer, *tokens):
+    tokens = list((config.convention_tokens or {}).values()) or ([config.cue_token] if config.cue_token else [])
+    if tokens and add_cue_token(tokenizer, *tokens):
         model.resize_token_embeddings(len(tokenizer))
     length, shortest = int(data_args.max_length or 0), tokenizer.num_special_tokens_to_add() + 2
     longest = config.max_pieces

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from datasets import Dataset
 from torch.utils.data import DataLoader
@@ -22,10 +21,10 @@ from .collator import NegationCollator
 from .corpora.cd_sco import read_cd_sco, write_cd_sco
 from .corpora.jsonl import write_negation_jsonl
 from .corpora.loading import detect_format
-from .cue_labels import LabelledSentence, cues_of_labels, label_sentences
+from .cue_labels import cues_of_labels, labels_of_pieces
 from .cue_scores import Cue, cue_of_parts, cue_of_row, cue_scores
-from .encoding import encode_labelled
-from .windows import NO_WORD, word_probabilities
+from .encoding import LabelledSentence, encode_labelled, label_sentences
+from .windows import word_probabilities
 
 
 class NegationScopeTrainer(LengthGroupedTrainer):
@@ -53,6 +52,7 @@ class NegationScopeTrainer(LengthGroupedTrainer):
             **kwargs,
         )
         self.cue_in_scope = cue_in_scope
+        self._config = model.config
         self.label_names = ["labels"]  # those of cues are not in all features
 
     def evaluation_loop(self, dataloader: DataLoader[Any], *args: Any, **kwargs: Any) -> EvalLoopOutput:
@@ -91,18 +91,18 @@ class NegationScopeTrainer(LengthGroupedTrainer):
     def find_cues(self, sentences: Sequence[LabelledSentence]) -> list[list[Cue]]:
         """Find the cues of sentences, whose labels are not used, with a model that has a cue head."""
         tokenizer: Any = self.processing_class
-        features = sort_by_length(encode_labelled(sentences, tokenizer, max_length=tokenizer.model_max_length))
+        length, config = tokenizer.model_max_length, self._config
+        features = sort_by_length(encode_labelled(sentences, tokenizer, max_length=length, config=config))
         _, probabilities = self.predict(features).predictions
-        labels = [np.zeros(len(sentence.tokens), dtype=int) for sentence in sentences]
+        windows: list[tuple[list[list[int]], list[Any]]] = [([], []) for _ in sentences]
         for row, word_ids, pieces in zip(features["row"], features["word_ids"], probabilities, strict=True):
-            sums = np.zeros((len(labels[row]), pieces.shape[-1]))
-            is_word = np.array(word_ids) != NO_WORD
-            np.add.at(sums, np.array(word_ids)[is_word], pieces[: len(word_ids)][is_word])
-            labels[row] = np.where(sums.any(-1), sums.argmax(-1), labels[row])  # words of other windows stay
+            windows[row][0].append(word_ids)
+            windows[row][1].append(pieces)
         found = []
-        for sentence, own in zip(sentences, labels, strict=True):
+        for sentence, own in zip(sentences, windows, strict=True):
             words = words_of_tokens(sentence.tokens)
-            found.append([cue_of_parts(words, parts) for parts in cues_of_labels(words, own.tolist())])
+            labels = labels_of_pieces(len(words), *own)
+            found.append([cue_of_parts(words, parts) for parts in cues_of_labels(words, labels)])
         return found
 
     def score_cues(self, rows: Dataset) -> dict[str, float]:

@@ -51,6 +51,7 @@ def encode_cues(
     *,
     max_length: int,
     cue_tokens: Sequence[str] | None = None,
+    start_tokens: Sequence[str] | None = None,
     max_cue_length: int = 0,
     overlapping: bool = False,
 ) -> list[EncodedWindow]:
@@ -67,19 +68,23 @@ def encode_cues(
         max_length: most pieces in an input, special tokens included.
         cue_tokens: for each sentence, the token to put before each cue word ("augment"), known to the tokenizer; None
             for none ("normal").
+        start_tokens: for each sentence, the token to begin it with, in all of its windows; None for none.
         max_cue_length: most pieces marked as the cue; of a longer cue, the first are marked.
         overlapping: give a long sentence several windows.
 
     Raises:
         ValueError: the tokenizer does not know a cue token.
     """
-    for unknown in sorted(set(cue_tokens or ()) - tokenizer.get_vocab().keys()):
+    for unknown in sorted({*(cue_tokens or ()), *(start_tokens or ())} - tokenizer.get_vocab().keys()):
         raise ValueError(f"the tokenizer does not know the cue token {unknown!r}; call add_cue_token(tokenizer) first")
     if not sentences:
         return []
-    tokens = [None] * len(sentences) if cue_tokens is None else cue_tokens
+    none = [None] * len(sentences)
     marks = [[0] * len(words) for words in sentences] if cues is None else cues
-    batch = [_insert_cue_tokens(*example) for example in zip(sentences, marks, tokens, strict=True)]
+    batch = [
+        _insert_tokens(*example)
+        for example in zip(sentences, marks, cue_tokens or none, start_tokens or none, strict=True)
+    ]
     encoded = tokenizer(
         [[text for text, _, _ in items] for items in batch],
         is_split_into_words=True,
@@ -103,9 +108,11 @@ def encode_cues(
     return windows
 
 
-def _insert_cue_tokens(words: Sequence[str], cue: Sequence[int], cue_token: str | None) -> list[tuple[str, int, int]]:
-    """List words and cue tokens, each with the word that it belongs to, and the word that it is."""
-    items = []
+def _insert_tokens(
+    words: Sequence[str], cue: Sequence[int], cue_token: str | None, start_token: str | None
+) -> list[tuple[str, int, int]]:
+    """List words and tokens of ours, each with the word that it belongs to, and the word that it is."""
+    items = [] if start_token is None else [(start_token, NO_WORD, NO_WORD)]
     for number, (word, is_cue) in enumerate(zip(words, cue, strict=True)):
         if cue_token is not None and is_cue:
             items.append((cue_token, number, NO_WORD))

@@ -148,15 +148,18 @@ class TextPipeline(Pipeline):
                         raise example
                     kind = TypeError if isinstance(example, TypeError) else ValueError
                     raise kind(f"input {number}: {example}") from example
-            logits = self._predict(
-                [row for _, example in chunk if isinstance(example, dict) for row in example["features"]], batch_size
-            )
+            valid = [example for _, example in chunk if isinstance(example, dict)]
+            self._complete(valid, batch_size)
+            logits = self._predict([row for example in valid for row in example["features"]], batch_size)
             for _, example in chunk:
                 if isinstance(example, Exception):
                     yield {"error": str(example)}
                 else:
                     own_logits = list(islice(logits, len(example["features"])))
                     yield self.postprocess({**example, "logits": own_logits}, **postprocess)
+
+    def _complete(self, examples: list[dict[str, Any]], batch_size: int) -> None:
+        """Complete the features of preprocessed inputs where that takes a forward pass."""
 
     def _predict(self, features: Sequence[Mapping[str, Any]], batch_size: int) -> Iterator[torch.Tensor]:
         """Return the logits of each row, in batches of similar length but in the order of the rows."""

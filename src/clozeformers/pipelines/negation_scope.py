@@ -7,11 +7,13 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from ..negation_scope.collator import NegationCollator
+from ..negation_scope.cue_labels import AFFIX, NO_CUE, PART, cues_of_labels, labels_of_pieces
 from ..negation_scope.cues import Span, check_convention
-from ..negation_scope.inputs import CueDetector, CueInSentence, cues_of_input
-from ..negation_scope.windows import encode_cues, word_probabilities
+from ..negation_scope.inputs import CueDetector, CueInSentence, GivenText, cues_of_text, read_input
+from ..negation_scope.windows import EncodedWindow, encode_cues, word_probabilities
 from .base import TextPipeline, check_flags
 
 _FALLBACK_MAX_LENGTH = 512
@@ -34,14 +36,14 @@ class NegationScopePipeline(TextPipeline):
 
     Inputs: a string, or a mapping with `text` or `tokens` and optionally `cues` (words, character spans or token
     indices); or a list, tuple, array, pandas Series, dataset, generator or other iterable of these. A text may have
-    several sentences; each cue is read with its own. Without `cues`, the cues are those of an English lexicon or those
-    that `cue_detector` finds.
+    several sentences; each cue is read with its own. Without `cues`, the cues are those that `cue_detector` finds, or
+    those that the model finds if it has learnt cues, or else those of an English lexicon.
 
     Args:
         affixes: find affix cues (*im*possible), too; by default, unless the model was trained without.
         convention: `"cd-sco"`, `"bioscope"` or `"sfu"`, for the cues that this corpus annotates; by default that of the
             model if it was trained on one corpus, otherwise None, for all cues of the lexicon.
-        cue_detector: replaces the lexicon: maps a text to mappings with `start` and `end`, as
+        cue_detector: finds the cues in place of model or lexicon: maps a text to mappings with `start` and `end`, as
             `pipeline("token-classification", aggregation_strategy="simple", ...)` does.
         return_words: add `"words"` to each result: all words, with their spans and probabilities to be in scope.
         **kwargs: `on_error`, `batch_size` (in cues), `num_workers` and `progress_bar`, see `TextPipeline`.
@@ -80,7 +82,7 @@ class NegationScopePipeline(TextPipeline):
         defaults: dict[str, Any] = {"affixes": config.affixes is not False}
         if len(config.conventions or ()) == 1:
             [defaults["convention"]] = config.conventions
-        if config.kind == "speculation":
+        if config.kind == "speculation" and not config.finds_cues:
             defaults["cue_detector"] = _refuse_to_find_cues
         return defaults | parameters
 
@@ -91,28 +93,90 @@ class NegationScopePipeline(TextPipeline):
         convention: str | None = None,
         cue_detector: CueDetector | None = None,
     ) -> dict[str, Any]:
-        """Find the cues of one input (see `cues_of_input`) and encode the windows of their sentences."""
-        cues = cues_of_input(input_, self.max_length, affixes, convention, cue_detector)
+        """Find the cues of one input (see `cues_of_text`) and encode the windows of their sentences.
+
+        If it takes the model to find them, the sentences are encoded for that, and `_complete` does the rest.
+        """
+        given = read_input(input_)
+        if given.cues is not None or cue_detector is not None or not self.model.config.finds_cues:
+            cues = cues_of_text(given, self.max_length, affixes, convention, cue_detector)
+            return self._encode_scopes(cues, convention)
+        sentences = [[word.text for word in sentence] for sentence in given.sentences]
+        windows = encode_cues(
+            self.tokenizer,
+            sentences,
+            None,
+            max_length=self.max_length,
+            start_tokens=self.model.config.start_tokens([convention] * len(sentences), finds_cues=True),
+        )
+        return {"given": given, "sentences": windows, "affixes": affixes, "convention": convention}
+
+    def _encode_scopes(self, cues: list[CueInSentence], convention: str | None) -> dict[str, Any]:
+        config = self.model.config
         windows = encode_cues(
             self.tokenizer,
             [[word.text for word in cue.words] for cue in cues],
             [cue.cue_words for cue in cues],
             max_length=self.max_length,
-            cue_tokens=self.model.config.cue_tokens([convention] * len(cues)),
-            max_cue_length=self.model.config.max_cue_length,
+            cue_tokens=config.cue_tokens([convention] * len(cues)),
+            start_tokens=config.start_tokens([convention] * len(cues)),
+            max_cue_length=config.max_cue_length,
             overlapping=True,
         )
         features = [{"input_ids": window.input_ids, "cue_mask": window.cue_mask} for window in windows]
         return {"features": features, "cues": cues, "windows": windows}
 
+    def _complete(self, examples: list[dict[str, Any]], batch_size: int) -> None:
+        """Let the model find the cues of the inputs that have none, and encode the windows of their sentences."""
+        waiting = [example for example in examples if "given" in example]
+        rows = [
+            {"input_ids": window.input_ids, "cue_mask": window.cue_mask, "finds_cues": True}
+            for example in waiting
+            for window in example["sentences"]
+        ]
+        outputs = self._predict(rows, batch_size)
+        for example in waiting:
+            own = [(window, next(outputs)) for window in example["sentences"]]
+            labels = [(window, output[:, : PART + 1].softmax(-1).numpy()) for window, output in own]
+            cues = _found_cues(example["given"], labels, example["affixes"])
+            found = example["given"].cues_in_sentences(cues, self.max_length)
+            example.update(self._encode_scopes(found, example["convention"]))
+            if self.model.config.cue_token is None:
+                # The encoding that the cues were found in is that of the scopes, unless the sentence was cut.
+                states = {tuple(window.input_ids): output[:, PART + 1 :] for window, output in own}
+                for feature in example["features"]:
+                    if tuple(feature["input_ids"]) in states:
+                        feature["hidden_states"] = states[tuple(feature["input_ids"])]
+
+    def _batch_key(self, features: Mapping[str, Any]) -> tuple[int, int]:
+        kind = 2 if "finds_cues" in features else 1 if "hidden_states" in features else 0
+        return kind, len(features["input_ids"])
+
     def collate(self, features: list[Any]) -> dict[str, torch.Tensor]:
         """Pad windows to a batch."""
-        return NegationCollator(self.tokenizer.pad_token_id)(features)
+        batch = NegationCollator(self.tokenizer.pad_token_id)(features)
+        if "finds_cues" in features[0]:
+            del batch["cue_mask"]
+        elif "hidden_states" in features[0]:
+            del batch["input_ids"]
+            batch["hidden_states"] = pad_sequence([each["hidden_states"] for each in features], batch_first=True)
+        return batch
 
     def _forward(self, input_tensors: dict[str, torch.Tensor], **_: Any) -> torch.Tensor:
-        """Return the logits ``[B, L, 2]`` of each piece to be out of scope and in scope."""
-        logits: torch.Tensor = self.model(**input_tensors).logits
-        return logits.float()
+        """Return the logits ``[B, L, 2]`` of each piece to be out of scope and in scope.
+
+        Without a mask of cues, those of the cue labels ``[B, L, 4]``, with the encoding ``[B, L, 4 + D]`` if scopes are
+        read from it too.
+        """
+        if "hidden_states" in input_tensors:
+            states = input_tensors.pop("hidden_states").to(self.model.dtype)
+            return self.model.read_scopes(states, **input_tensors)[0].float()
+        if "cue_mask" in input_tensors:
+            logits: torch.Tensor = self.model(**input_tensors).logits
+            return logits.float()
+        states = self.model.encode(token_type_ids=None, **input_tensors).last_hidden_state
+        labels = self.model.cue_classifier(states)
+        return (torch.cat([labels, states], dim=-1) if self.model.config.cue_token is None else labels).float()
 
     def postprocess(self, model_outputs: Mapping[str, Any], return_words: bool = False) -> list[dict[str, Any]]:
         """Describe each cue: its span, the spans of its scope, and the score."""
@@ -126,6 +190,21 @@ class NegationScopePipeline(TextPipeline):
             describe(cue, word_probabilities(len(cue.words), *own), return_words)
             for cue, own in zip(cues, zip(word_ids, pieces, strict=True), strict=True)
         ]
+
+
+def _found_cues(
+    given: GivenText, predicted: Sequence[tuple[EncodedWindow, Any]], affixes: bool
+) -> list[tuple[Span, ...]]:
+    """The cues of a text, from the label probabilities of the windows of its sentences."""
+    windows: list[tuple[list[list[int]], list[Any]]] = [([], []) for _ in given.ends]
+    for window, pieces in predicted:
+        windows[window.example][0].append(window.word_ids)
+        windows[window.example][1].append(pieces)
+    found: list[tuple[Span, ...]] = []
+    for words, own in zip(given.sentences, windows, strict=True):
+        labels = labels_of_pieces(len(words), *own)
+        found += cues_of_labels(words, [NO_CUE if label == AFFIX and not affixes else label for label in labels])
+    return found
 
 
 def _refuse_to_find_cues(text: str) -> Any:

@@ -22,9 +22,8 @@ from clozeformers.negation_scope.arguments import (
     resolve_arguments,
 )
 from clozeformers.negation_scope.card import card_of
-from clozeformers.negation_scope.cue_labels import label_sentences
 from clozeformers.negation_scope.distillation import teach
-from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled, join_features
+from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled, join_features, label_sentences
 from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids, with_cues
 from clozeformers.negation_scope.trainer import NegationScopeTrainer, write_predictions
 from clozeformers.training.experiment import Experiment
@@ -52,7 +51,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
         scopes = None if train is None else with_cues(train)
         if scopes is not None and data_args.teachers:
             scopes = teach(scopes, data_args, run.args)
-        model, tokenizer = load_model(model_args, data_args, train)
+        model, tokenizer = load_model(model_args, data_args, scopes)
         encode = partial(
             encode_dataset,
             tokenizer=tokenizer,
@@ -62,7 +61,9 @@ def main(arguments: list[str]) -> dict[str, Any]:
         )
         features = None if scopes is None else encode(scopes)
         if train is not None and features is not None and data_args.finds_cues:
-            cues = encode_labelled(label_sentences(train), tokenizer, max_length=tokenizer.model_max_length)
+            sentences = label_sentences(train)
+            length = tokenizer.model_max_length
+            cues = encode_labelled(sentences, tokenizer, max_length=length, config=model.config)
             features = join_features(features, cues)
         trainer = NegationScopeTrainer(
             model,
