@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from clozeformers.metrics import SemStarScope
+from clozeformers.negation_scope.corpora.cd_sco import write_found_cd_sco
 from clozeformers.negation_scope.cue_labels import AFFIX, CUE, NO_CUE, PART, cues_of_labels
-from clozeformers.negation_scope.cue_scores import cue_of_parts, cue_of_row, cue_scores
+from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, cue_of_row, found_scores
 from clozeformers.negation_scope.cues import affix_span
 from clozeformers.negation_scope.encoding import label_sentences
 from clozeformers.words import words_of_tokens
@@ -90,15 +96,56 @@ def test_affixes_are_cut_from_any_word(word: str, affix: str | None) -> None:
     assert (span and f"xy {word}"[slice(*span)]) == affix
 
 
-def test_scores_of_cues() -> None:
-    not_, im, nor = frozenset({(1, "not")}), frozenset({(3, "im")}), frozenset({(5, "neither"), (7, "nor")})
-    assert set(cue_scores([([not_], [not_]), ([im, nor], [im, nor]), ([], [])]).values()) == {100.0}
+NOT, IM, NOR = (
+    Negation(frozenset(cue), frozenset({2, 4})) for cue in ([(1, "not")], [(3, "im")], [(5, "a"), (7, "b")])
+)
+
+
+def test_scores_of_found_negations() -> None:
+    assert set(found_scores([([NOT], [NOT]), ([IM, NOR], [IM, NOR]), ([], [])]).values()) == {100.0}
     # Of four gold cues two are found exactly, one with a part only; one of the found ones is wrong.
-    scores = cue_scores(
-        [([not_, im], [not_, im]), ([nor, not_], [frozenset({(5, "neither")}), frozenset({(9, "no")})])]
-    )
+    part, wrong = NOR._replace(cue=frozenset({(5, "a")}), scope=frozenset({4, 9})), IM._replace(scope=frozenset({1}))
+    scores = found_scores([([NOT, IM], [NOT, IM]), ([NOR, NOT], [part, wrong])])
     assert scores["cue_precision"] == pytest.approx(100 * 2 / 3)
     assert scores["cue_recall"] == 50
     assert scores["cue_f1"] == pytest.approx(2 * 200 / 3 * 50 / (200 / 3 + 50))
     assert scores["cue_overlap_f1"] == 75
-    assert set(cue_scores([([not_], [])]).values()) == {0.0}
+    # Words of scopes: 8 gold ones, 7 found ones, of which 5 are right.
+    assert scores["found_f1"] == pytest.approx(100 * 2 * 5 / 15)
+    assert set(found_scores([([NOT], [])]).values()) == {0.0}
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_scores_are_those_of_the_official_script(data: st.DataObject) -> None:
+    """Up to rounding: the script computes F1 from rounded numbers."""
+    words = [f"w{number}" for number in range(5)]
+    cue = st.dictionaries(st.integers(0, 4), st.just("w"), min_size=1, max_size=2)
+    negation = st.builds(
+        lambda parts, scope: Negation(frozenset(parts.items()), frozenset(scope - parts.keys())),
+        cue,
+        st.sets(st.integers(0, 4)),
+    )
+    sentences = data.draw(st.lists(st.tuples(*[st.lists(negation, max_size=2)] * 2), min_size=1, max_size=4))
+    with TemporaryDirectory() as folder:
+        gold, system = Path(folder) / "gold.txt", Path(folder) / "system.txt"
+        template = "".join(
+            "".join(f"c\t{number}\t{place}\t{word}\t_\tNN\t_\t***\n" for place, word in enumerate(words)) + "\n"
+            for number in range(len(sentences))
+        )
+        gold.write_text(template)
+        for side, path in enumerate((gold, system)):
+            columns = {
+                f"c/{number}": [
+                    ([dict(each.cue).get(place, "_") for place in range(5)], [int(k in each.scope) for k in range(5)])
+                    for each in pair[side]
+                ]
+                for number, pair in enumerate(sentences)
+            }
+            (Path(folder) / "template.txt").write_text(template)
+            write_found_cd_sco(Path(folder) / "template.txt", columns, path)
+        official = SemStarScope().compute(predictions=[str(system)], references=[str(gold)])
+    ours = found_scores(sentences)
+    for name in ("precision", "recall", "f1"):
+        assert ours[f"cue_{name}"] == pytest.approx(official[f"cues_{name}"], abs=0.011)
+    assert ours["found_f1"] == pytest.approx(official["scope_tokens_f1"], abs=0.011)

@@ -163,11 +163,27 @@ def test_cues_and_scopes_are_learnt_together(input_: str, task: TinyTask, tmp_pa
     rows = [WORDS | {"id": "a#0"}, PLAIN | {"id": "b#-"}, AFFIX | {"id": "c#0"}]
     rows += [TWO | {"id": f"d#{k}", "cue": [0, 0, 1 - k, k, 0]} for k in (0, 1)]
     write_negation_jsonl([{**row, "kind": "negation"} for row in rows], tmp_path / "mine.jsonl")
-    files = ["--train_file", str(tmp_path / "mine.jsonl"), "--test_file", str(tmp_path / "mine.jsonl")]
+    # The same in columns, for the official script.
+    lines = []
+    for number, each in enumerate((WORDS, PLAIN)):
+        for place, (word, cue, inside) in enumerate(zip(each["tokens"], each["cue"], each["scope"], strict=True)):
+            cells = [word if cue else "_", word if inside else "_", "_"] if any(each["cue"]) else ["***"]
+            lines.append("\t".join(["c", str(number), str(place), word, word, "NN", "_", *cells]))
+        lines.append("")
+    (tmp_path / "columns.txt").write_text("".join(f"{line}\n" for line in lines))
+    files = ["--train_file", str(tmp_path / "mine.jsonl"), "--test_file"]
+    files += [str(tmp_path / "mine.jsonl"), str(tmp_path / "columns.txt")]
     learning = ["--max_steps", "80", "--learning_rate", "1e-2", "--head_learning_rate", "1e-2"]
     record = task.run(tmp_path / "run", *files, *LAST, *learning, "--target", "cues", "scopes", "--input", input_)
     assert record["scores"]["mine"]["cue_f1"]["mean"] == 100
-    assert record["scores"]["mine"]["pcs"]["mean"] == 100
+    assert record["scores"]["mine"]["pcs"]["mean"] == record["scores"]["mine"]["found_f1"]["mean"] == 100
+    found_rows = [json.loads(line) for line in (tmp_path / "run" / "found_mine.jsonl").read_text().splitlines()]
+    assert [(each["id"], each["cue_text"]) for each in found_rows] == [
+        *[("a#0", "not"), ("c#0", "im"), ("d#0", "not"), ("d#1", "never")]
+    ]
+    official = json.loads((tmp_path / "run" / "sem_star_found_columns.json").read_text())
+    assert official["full_negation_f1"] == official["cues_f1"] == official["scope_tokens_f1"] == 100
+    assert official["sentences"] == 2
     assert record["corpora"]["mine"] == {"sentences": 4, "cues": 4, "scopes": 4}
     assert "cue F1" in (tmp_path / "run" / "README.md").read_text()
     assert AutoConfig.from_pretrained(tmp_path / "run").finds_cues

@@ -115,6 +115,7 @@ for found in negation("I do not know the answer."):
         "pcs": "PCS",
         "cue_f1": "cue F1",
         "cue_overlap_f1": "cue F1, overlap",
+        "found_f1": "F1, found cues",
     },
     counts={"sentences": "sentences", "cues": "cues", "scopes": "non-empty scopes"},
     statistics=_statistics,

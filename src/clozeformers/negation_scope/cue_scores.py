@@ -1,9 +1,9 @@
-"""Scores of found cues."""
+"""Scores of found cues and their scopes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..words import Word
 from .cues import Span
@@ -29,30 +29,50 @@ def cue_of_parts(words: Sequence[Word], parts: Sequence[Span]) -> Cue:
     )
 
 
-def cue_scores(sentences: Iterable[tuple[Sequence[Cue], Sequence[Cue]]]) -> dict[str, float]:
-    """Precision, recall and F1 of cues in percent, from the gold and the found cues of each sentence.
+class Negation(NamedTuple):
+    """A cue, and the numbers of the words in its scope."""
 
-    A gold cue is paired with the first found one that is still free and shares a word with it. As in the *SEM 2012
-    script, a pair that is not exactly the same is a missed cue and no wrong one; `cue_overlap_f1` counts it as found.
+    cue: Cue
+    scope: frozenset[int]
+
+
+def negation_of_row(row: Mapping[str, Any]) -> Negation:
+    """The cue and the scope of a corpus row, as in `NegationRow`."""
+    return Negation(cue_of_row(row), frozenset(place for place, inside in enumerate(row["scope"]) if inside))
+
+
+def found_scores(sentences: Iterable[tuple[Sequence[Negation], Sequence[Negation]]]) -> dict[str, float]:
+    """Scores of found negations in percent, from the gold and the found ones of each sentence.
+
+    A gold negation is paired with the first found one that is still free and whose cue shares a word with its own. As
+    in the *SEM 2012 script, a cue that is not exactly the same is a missed cue and no wrong one; `cue_overlap_f1`
+    counts it as found. The words of scopes are compared within pairs, and those of the others are missed or wrong.
+
+    Returns:
+        `cue_precision`, `cue_recall`, `cue_f1`, `cue_overlap_f1`, and `found_f1`, that of the words of scopes.
     """
-    gold_count = found_count = pairs = same = 0
+    gold_count = found_count = pairs = same = hits = gold_words = found_words = 0
     for gold, found in sentences:
         free = list(found)
         gold_count, found_count = gold_count + len(gold), found_count + len(found)
-        for cue in gold:
+        gold_words += sum(len(each.scope) for each in gold)
+        found_words += sum(len(each.scope) for each in found)
+        for cue, scope in gold:
             places = {place for place, _ in cue}
-            partner = next((each for each in free if any(place in places for place, _ in each)), None)
+            partner = next((each for each in free if any(place in places for place, _ in each.cue)), None)
             if partner is not None:
                 free.remove(partner)
                 pairs += 1
-                same += partner == cue
+                same += partner.cue == cue
+                hits += len(scope & partner.scope)
     wrong = found_count - pairs
     precision, recall = _percent(same, same + wrong), _percent(same, gold_count)
     return {
         "cue_precision": precision,
         "cue_recall": recall,
         "cue_f1": _harmonic_mean(precision, recall),
-        "cue_overlap_f1": _harmonic_mean(_percent(pairs, found_count), _percent(pairs, gold_count)),
+        "cue_overlap_f1": _percent(2 * pairs, gold_count + found_count),
+        "found_f1": _percent(2 * hits, gold_words + found_words),
     }
 
 

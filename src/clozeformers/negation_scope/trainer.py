@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from datasets import Dataset
 from torch.utils.data import DataLoader
 from transformers import EvalPrediction
 from transformers.trainer_utils import EvalLoopOutput
 
-from ..files import write_json
-from ..metrics import NegationScope, SemStarScope
+from ..metrics import NegationScope
 from ..training.sampling import sort_by_length
 from ..training.trainer import LengthGroupedTrainer
 from ..words import words_of_tokens
 from .collator import NegationCollator
-from .corpora.cd_sco import read_cd_sco, write_cd_sco
-from .corpora.jsonl import write_negation_jsonl
-from .corpora.loading import detect_format
+from .corpora.schema import NEGATION_FEATURES, NegationRow
 from .cue_labels import cues_of_labels, labels_of_pieces
-from .cue_scores import Cue, cue_of_parts, cue_of_row, cue_scores
-from .encoding import LabelledSentence, encode_labelled, label_sentences
+from .cue_scores import Cue, Negation, cue_of_parts
+from .encoding import LabelledSentence, encode_dataset, encode_labelled
 from .windows import word_probabilities
 
 
@@ -105,12 +102,35 @@ class NegationScopeTrainer(LengthGroupedTrainer):
             found.append([cue_of_parts(words, parts) for parts in cues_of_labels(words, labels)])
         return found
 
-    def score_cues(self, rows: Dataset) -> dict[str, float]:
-        """Find the cues of a corpus, with its sentences that have none, and return the scores, prefixed ``test_``."""
-        sentences = label_sentences(rows)
-        gold = [[cue_of_row(rows[number]) for number in sentence.rows] for sentence in sentences]
-        scores = cue_scores(zip(gold, self.find_cues(sentences), strict=True))
-        return {f"test_{name}": value for name, value in scores.items()}
+    def find_negations(self, sentences: Sequence[LabelledSentence]) -> list[list[Negation]]:
+        """Find the cues of sentences, whose labels are not used, and their scopes."""
+        found = self.find_cues(sentences)
+        rows = [
+            NegationRow(
+                id="",
+                corpus=sentence.corpus,
+                kind="negation",
+                tokens=sentence.tokens,
+                cue=[int(place in dict(cue)) for place in range(len(sentence.tokens))],
+                cue_text="",
+                scope=[0] * len(sentence.tokens),
+            )
+            for sentence, cues in zip(sentences, found, strict=True)
+            for cue in cues
+        ]
+        if not rows:
+            return [[] for _ in sentences]
+        tokenizer: Any = self.processing_class
+        features = encode_dataset(
+            Dataset.from_list(rows, features=NEGATION_FEATURES),
+            tokenizer,
+            max_length=tokenizer.model_max_length,
+            config=self._config,
+            overlapping=True,
+        )
+        predicted, _ = self.predict_scopes(sort_by_length(features))
+        scopes = (frozenset(np.flatnonzero(predicted[number]).tolist()) for number in range(len(rows)))
+        return [[Negation(cue, next(scopes)) for cue in cues] for cues in found]
 
 
 def _probabilities(logits: Any, labels: torch.Tensor) -> Any:
@@ -144,25 +164,3 @@ def probabilities_of_words(features: Dataset, predictions: Any) -> dict[int, lis
         all_word_ids.append(word_ids)
         all_pieces.append(pieces[: len(word_ids)].tolist())
     return {row: word_probabilities(*parts) for row, parts in windows.items()}
-
-
-def write_predictions(rows: Dataset, scopes: Sequence[Sequence[int]], gold: Sequence[Path], path: Path) -> None:
-    """Write predicted scopes as JSON lines and, for whole CD-SCO files, in their columns with the *SEM 2012 scores.
-
-    Args:
-        rows: of the corpus.
-        scopes: 0 or 1 a word, for each row.
-        gold: the files that the rows were read from, if they were.
-        path: of the JSON lines, ``predictions_<test set>.jsonl``. Columns of several files are numbered.
-    """
-    write_negation_jsonl(({**row, "scope": scope} for row, scope in zip(rows, scopes, strict=True)), path)
-    by_id = dict(zip(rows["id"], scopes, strict=True))
-    if not gold or any(detect_format(file) != "cd-sco" for file in gold):
-        return
-    if by_id.keys() == {row["id"] for file in gold for row in read_cd_sco(file) if any(row["cue"])}:
-        numbers = [f"-{number}" if len(gold) > 1 else "" for number in range(1, len(gold) + 1)]
-        columns = [path.with_name(f"{path.stem}{number}.txt") for number in numbers]
-        for file, written in zip(gold, columns, strict=True):
-            write_cd_sco(file, by_id, written)
-        scores = SemStarScope().compute(predictions=list(map(str, columns)), references=list(map(str, gold)))
-        write_json(scores, path.with_name(path.name.replace("predictions", "sem_star", 1)).with_suffix(".json"))

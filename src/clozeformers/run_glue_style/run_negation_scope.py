@@ -22,10 +22,12 @@ from clozeformers.negation_scope.arguments import (
     resolve_arguments,
 )
 from clozeformers.negation_scope.card import card_of
+from clozeformers.negation_scope.cue_scores import found_scores, negation_of_row
 from clozeformers.negation_scope.distillation import teach
 from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled, join_features, label_sentences
 from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids, with_cues
-from clozeformers.negation_scope.trainer import NegationScopeTrainer, write_predictions
+from clozeformers.negation_scope.predictions import write_found, write_predictions
+from clozeformers.negation_scope.trainer import NegationScopeTrainer
 from clozeformers.training.experiment import Experiment
 from clozeformers.training.recipe import parse_recipe
 from clozeformers.training.sampling import sort_by_length
@@ -77,9 +79,18 @@ def main(arguments: list[str]) -> dict[str, Any]:
         for name, all_rows in run.corpora.test.items():
             rows = with_cues(all_rows)
             predicted, metrics = trainer.predict_scopes(sort_by_length(encode(rows, overlapping=True)))
-            run.record(trainer, name, metrics | (trainer.score_cues(all_rows) if data_args.finds_cues else {}))
+            gold = corpora.files.get(name, [])
+            if data_args.finds_cues:
+                sentences = label_sentences(all_rows)
+                annotated = [[negation_of_row(all_rows[number]) for number in each.rows] for each in sentences]
+                found = trainer.find_negations(sentences)
+                scores = found_scores(zip(annotated, found, strict=True))
+                metrics |= {f"test_{measure}": value for measure, value in scores.items()}
+                if trainer.is_world_process_zero():
+                    write_found(sentences, found, gold, run.path("found", name, ".jsonl"))
+            run.record(trainer, name, metrics)
             if trainer.is_world_process_zero():
-                predictions, gold = [predicted[number] for number in range(len(rows))], corpora.files.get(name, [])
+                predictions = [predicted[number] for number in range(len(rows))]
                 write_predictions(rows, predictions, gold, run.path("predictions", name, ".jsonl"))
     return experiment.publish()
 

@@ -133,13 +133,37 @@ def write_cd_sco(gold_path: str | Path, scopes: Mapping[str, Sequence[int]], out
         KeyError: an id is missing from `scopes`.
         ValueError: a scope does not have one value for each word.
     """
+    negations = {
+        sentence.id: [(negation.cue, scopes[f"{sentence.id}#{k}"]) for k, negation in enumerate(sentence.negations)]
+        for sentence in read_sentences(gold_path)
+    }
+    write_found_cd_sco(gold_path, negations, output_path)
+
+
+def write_found_cd_sco(
+    gold_path: str | Path,
+    negations: Mapping[str, Sequence[tuple[Sequence[str], Sequence[int]]]],
+    output_path: str | Path,
+) -> None:
+    """Write found negations as `write_cd_sco` does, with the words of the gold file alone.
+
+    Args:
+        gold_path: the gold column file.
+        negations: for each sentence, ``"<chapter>/<sentence>"``, its negations: for each word the part that belongs to
+            the cue, ``"_"`` for none, and 0 or 1 for the scope.
+        output_path: is written.
+
+    Raises:
+        CorpusError: the gold file cannot be read.
+        ValueError: a cue or a scope does not have one value for each word.
+    """
     lines: list[str] = []
     for sentence in read_sentences(gold_path):
-        cells: list[list[str]] = [[] if sentence.negations else [NO_NEGATION] for _ in sentence.columns]
-        for k, negation in enumerate(sentence.negations):
-            scope = scopes[f"{sentence.id}#{k}"]
-            for word, cue, inside, line in zip(sentence.words, negation.cue, scope, cells, strict=True):
-                line += [cue, _scope_cell(word, cue) if inside else NOTHING, NOTHING]
+        own = negations.get(sentence.id, ())
+        cells: list[list[str]] = [[] if own else [NO_NEGATION] for _ in sentence.columns]
+        for cue, scope in own:
+            for word, part, inside, line in zip(sentence.words, cue, scope, cells, strict=True):
+                line += [part, _scope_cell(word, part) if inside else NOTHING, NOTHING]
         lines.extend("\t".join([*fixed, *line]) for fixed, line in zip(sentence.columns, cells, strict=True))
         lines.append("")
     write_text("".join(f"{line}\n" for line in lines), output_path)
