@@ -1,0 +1,42 @@
+"""What the lexicon makes of hard sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, found_scores
+from clozeformers.negation_scope.cues import find_cues
+from clozeformers.words import split_words
+
+from .hard_sentences import hard_sentences, parse
+
+
+def test_the_file_is_what_it_says() -> None:
+    sentences = list(hard_sentences())
+    assert len(sentences) == len({sentence.text for sentence in sentences}) >= 200
+    domains = [sentence.domain for sentence in sentences]
+    assert {name: domains.count(name) >= 30 for name in ("clinical", "review", "fiction", "paper")} == dict.fromkeys(
+        sorted(set(domains), key=domains.index), True
+    )
+    assert sum(not sentence.negations for sentence in sentences) >= 40, "many look like negations and are none"
+    for sentence in sentences:
+        for cue, scope in sentence.negations:
+            # A word is in both only if it has an affix cue or is a contraction.
+            assert all(part != sentence.words[place].text for place, part in cue if place in scope), sentence.text
+        assert len({cue for cue, _ in sentence.negations}) == len(sentence.negations)
+
+
+@pytest.mark.parametrize("marked", ["{a [b]}", "[a} b", "a {b}", "[a] {b", "[a] c"])
+def test_wrong_marks_are_refused(marked: str) -> None:
+    with pytest.raises(ValueError, match=r"mark|partner|cue"):
+        parse(marked, "a b", split_words("a b"))
+
+
+def test_cues_of_the_lexicon() -> None:
+    pairs = []
+    for sentence in hard_sentences():
+        found = [Negation(cue_of_parts(sentence.words, parts), frozenset()) for parts in find_cues(sentence.words)]
+        pairs.append((sentence.negations, found))
+    scores = found_scores(pairs)
+    assert scores["cue_f1"] >= 97.3
+    assert scores["cue_recall"] >= 98.5
