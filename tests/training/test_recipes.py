@@ -124,7 +124,9 @@ def test_there_is_a_recipe_for_every_row_of_the_papers() -> None:
     assert len([recipe for _, recipe in ALL if recipe.startswith("qanet-")]) == 7
 
 
-@pytest.mark.parametrize("recipe", [recipe for task, recipe in ALL if task == "negation_scope"])
+@pytest.mark.parametrize(
+    "recipe", [recipe for task, recipe in ALL if task == "negation_scope" and "cues" not in recipe]
+)
 def test_negation_recipe_says_what_its_name_says(recipe: str) -> None:
     settings = ALL["negation_scope", recipe]
     head, given = recipe.removeprefix("minilm-").rsplit("-", 1)
@@ -157,7 +159,10 @@ def test_rows_of_one_table_differ_in_the_model_only(task: str, small: int, featu
     rows = [
         {key: value for key, value in settings.items() if key not in varying}
         for (name, recipe), settings in ALL.items()
-        if name == task and recipe.startswith("minilm") == bool(small) and settings.get("option_features") == feature
+        if name == task
+        and recipe.startswith("minilm") == bool(small)
+        and settings.get("option_features") == feature
+        and "target" not in settings
     ]
     assert len(rows) >= 4
     assert all(row == rows[0] for row in rows)
