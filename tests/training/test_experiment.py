@@ -33,7 +33,7 @@ def test_two_processes_reach_the_losses_of_one(name: str, tiny: Tiny, tmp_path: 
     arguments = [*task.data("train", "test"), *LAST, "--num_train_epochs", "2", "--max_train_samples", "64"]
     if name == "question_answering":
         arguments += ["--replay_batches", "2", "--ema_decay", "0.9"]
-    task.start(*task.command(one, *arguments, "--per_device_train_batch_size", "8"))
+    task.run(one, *arguments, "--per_device_train_batch_size", "8")
     task.start(*task.command(two, *arguments, "--per_device_train_batch_size", "4", processes=2))
     assert len(losses(one)) > 10
     assert losses(two) == pytest.approx(losses(one), rel=1e-3)
