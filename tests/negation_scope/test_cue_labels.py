@@ -24,7 +24,14 @@ def row(text: str, cue: str, number: str = "0", cue_text: str | None = None) -> 
     marks = [int(mark) for mark in cue]
     words = [token for token, mark in zip(text.split(), marks, strict=True) if mark]
     texts = " ".join(words) if cue_text is None else cue_text
-    return {"id": f"s/{text}#{number}", "corpus": "x", "tokens": text.split(), "cue": marks, "cue_text": texts}
+    return {
+        "id": f"s/{text}#{number}",
+        "corpus": "x",
+        "kind": "negation",
+        "tokens": text.split(),
+        "cue": marks,
+        "cue_text": texts,
+    }
 
 
 def found(text: str, labels: list[int]) -> list[list[str]]:
@@ -64,7 +71,13 @@ def test_labels_of_cues(rows: list[dict[str, Any]], labels: list[int], cues: lis
 
 def test_sentences_are_in_the_order_of_the_corpus() -> None:
     rows = [row("b not", "01"), row("a", "0", "-"), row("b not", "10", "1")]
-    assert [(each.tokens, each.rows) for each in label_sentences(rows)] == [(["b", "not"], [0, 2]), (["a"], [])]
+    rows += [row("a", "1") | {"id": rows[0]["id"]}, row("b not", "01") | {"corpus": "y"}]  # ids used twice
+    assert [(each.tokens, each.rows) for each in label_sentences(rows)] == [
+        (["b", "not"], [0, 2]),
+        (["a"], []),
+        (["a"], [3]),
+        (["b", "not"], [4]),
+    ]
 
 
 @pytest.mark.parametrize(

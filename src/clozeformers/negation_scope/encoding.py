@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from datasets import Dataset, concatenate_datasets
 
 from .collator import IGNORED_LABEL
-from .corpora.schema import sentence_id
+from .corpora.schema import Kind, sentence_id
 from .cue_labels import AFFIX, CUE, NO_CUE, PART
 from .windows import NO_WORD, encode_cues
 
@@ -21,6 +21,7 @@ class LabelledSentence(NamedTuple):
 
     id: str
     corpus: str
+    kind: Kind
     tokens: list[str]
     labels: list[int]
     rows: list[int]
@@ -29,13 +30,15 @@ class LabelledSentence(NamedTuple):
 def label_sentences(rows: Iterable[Mapping[str, Any]]) -> list[LabelledSentence]:
     """Gather the rows of each sentence, as in `NegationRow`, and label its words, in the order of the corpus.
 
-    A word that holds parts of two cues has the label of the first.
+    Corpora may use an id twice: rows with other words are another sentence. A word that holds parts of two cues has the
+    label of the first.
     """
-    sentences: dict[str, LabelledSentence] = {}
+    sentences: dict[tuple[str, ...], LabelledSentence] = {}
     for number, row in enumerate(rows):
         tokens = list(row["tokens"])
-        empty = LabelledSentence(sentence_id(row["id"]), row["corpus"], tokens, [NO_CUE] * len(tokens), [])
-        sentence = sentences.setdefault(empty.id, empty)
+        own_id, corpus = sentence_id(row["id"]), row["corpus"]
+        empty = LabelledSentence(own_id, corpus, row["kind"], tokens, [NO_CUE] * len(tokens), [])
+        sentence = sentences.setdefault((own_id, corpus, *tokens), empty)
         places = [place for place, is_cue in enumerate(row["cue"]) if is_cue]
         if places:
             sentence.rows.append(number)

@@ -46,7 +46,7 @@ def write_found(
             row = NegationRow(
                 id=f"{sentence.id}#{number}",
                 corpus=sentence.corpus,
-                kind="negation",
+                kind=sentence.kind,
                 tokens=sentence.tokens,
                 cue=[int(place in parts) for place in places],
                 cue_text=" ".join(parts[place] for place in sorted(parts)),

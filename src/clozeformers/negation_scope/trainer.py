@@ -109,7 +109,7 @@ class NegationScopeTrainer(LengthGroupedTrainer):
             NegationRow(
                 id="",
                 corpus=sentence.corpus,
-                kind="negation",
+                kind=sentence.kind,
                 tokens=sentence.tokens,
                 cue=[int(place in dict(cue)) for place in range(len(sentence.tokens))],
                 cue_text="",
