@@ -57,6 +57,20 @@ def _mean_loss(scores: Tensor, labels: Tensor, num_items_in_batch: Tensor | int 
     return total / num_items_in_batch
 
 
+def _span_cross_entropy(logits: Tensor, allowed: Tensor, positions: Tensor) -> Tensor:
+    """Mean over the inputs that have a label."""
+    if positions.is_floating_point():
+        targets = positions.float().masked_fill(~allowed, 0)
+        scores = logits.float().log_softmax(-1).masked_fill(~allowed, 0)
+        return -(targets * scores).sum() / (targets.sum(1) > 0).sum().clamp(min=1)
+    positions = positions.view(-1)
+    inside = (positions >= 0) & (positions < allowed.size(1))
+    inside &= allowed.gather(1, positions.clamp(0, allowed.size(1) - 1).unsqueeze(1)).squeeze(1)
+    labels = positions.masked_fill(~inside, IGNORED_LABEL)
+    losses = cross_entropy(logits.float(), labels, ignore_index=IGNORED_LABEL, reduction="sum")
+    return losses / inside.sum().clamp(min=1)
+
+
 def span_loss(start: Tensor, end: Tensor, allowed: Tensor, start_positions: Tensor, end_positions: Tensor) -> Tensor:
     """Mean of the cross-entropies of start and end.
 
@@ -64,14 +78,8 @@ def span_loss(start: Tensor, end: Tensor, allowed: Tensor, start_positions: Tens
         start: ``[B, L]`` logits.
         end: ``[B, L]`` logits.
         allowed: ``[B, L]``, boolean, True where an answer may start or end; labels elsewhere are ignored.
-        start_positions: ``[B]``.
-        end_positions: ``[B]``.
+        start_positions: ``[B]``; or, as floats, ``[B, L]``, the probability of each position.
+        end_positions: likewise.
     """
-    total = start.new_zeros((), dtype=torch.float32)
-    for logits, positions in ((start, start_positions.view(-1)), (end, end_positions.view(-1))):
-        inside = (positions >= 0) & (positions < allowed.size(1))
-        inside &= allowed.gather(1, positions.clamp(0, allowed.size(1) - 1).unsqueeze(1)).squeeze(1)
-        labels = positions.masked_fill(~inside, IGNORED_LABEL)
-        losses = cross_entropy(logits.float(), labels, ignore_index=IGNORED_LABEL, reduction="sum")
-        total = total + losses / inside.sum().clamp(min=1)
-    return total / 2
+    of_start = _span_cross_entropy(start, allowed, start_positions)
+    return (of_start + _span_cross_entropy(end, allowed, end_positions)) / 2

@@ -50,6 +50,11 @@ class QADataArguments(DataArguments):
     simplify_questions: bool | None = _option(
         None, "Also read inverted and passive questions in their simple form; by default as the model was trained."
     )
+    teachers: list[str] | None = field(
+        default=None,
+        metadata={"help": "Models whose probabilities a QANet or BiDAF learns along with the annotation."},
+    )
+    teacher_weight: float = _option(0.5, "Weight of the teachers, from 0 to 1.")
     max_length: int | None = _option(None, "Maximum words or pieces of an input, special tokens included.")
     max_question_length: int | None = _option(None, "Maximum words or pieces of a question; 50 for a new model.")
     doc_stride: int | None = _option(None, "Overlap of the windows of a long context; 128 for a new model.")
@@ -91,6 +96,8 @@ def resolve_arguments(model_args: QAModelArguments, data_args: QADataArguments) 
     """
     if (model_args.model_name_or_path is None) == (model_args.model_type is None):
         raise ValueError("give either --model_name_or_path of an existing model, or --model_type for a new one")
+    if not 0 <= data_args.teacher_weight <= 1:
+        raise ValueError(f"--teacher_weight is {data_args.teacher_weight}; it must be between 0 and 1")
     values = dict(_DEFAULTS)
     if model_args.model_name_or_path is not None:
         with loading(model_args.model_name_or_path, model_args.revision):

@@ -47,6 +47,7 @@ def encode_questions(
     doc_stride: int = 128,
     for_training: bool,
     no_answer: bool,
+    with_offsets: bool = False,
 ) -> tuple[Dataset, str]:
     """Encode corpus rows as features.
 
@@ -60,6 +61,7 @@ def encode_questions(
         max_question_length: maximum number of tokens of a question; a longer one is truncated.
         doc_stride: overlap of neighbouring windows of a context, in tokens.
         for_training: return labels; otherwise what `predict_answers` needs.
+        with_offsets: for training, return what prediction needs too, for teachers.
         no_answer: label windows without the answer with the position of `[CLS]`; otherwise, drop them from training.
 
     Returns:
@@ -79,7 +81,7 @@ def encode_questions(
     [empty] = tokenize_questions(tokenizer, [""], [""], max_question_length)
     is_labelled = for_training or "answers" in rows.column_names
     types = {name: _INPUT_TYPES[name] for name in empty.inputs} | _BOOKKEEPING_TYPES
-    types |= ({} if for_training else _PREDICTION_TYPES) | (_LABEL_TYPES if is_labelled else {})
+    types |= ({} if for_training and not with_offsets else _PREDICTION_TYPES) | (_LABEL_TYPES if is_labelled else {})
 
     def encode(batch: dict[str, list[Any]], indices: list[int]) -> dict[str, list[Any]]:
         features: dict[str, list[Any]] = {name: [] for name in types}

@@ -15,6 +15,7 @@ from datasets import Dataset, concatenate_datasets
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForQuestionAnswering, AutoTokenizer
 
 from ..modeling.configuration_word_reader import WordReaderConfig
+from ..modeling.modeling_word_reader import WordReaderForQuestionAnswering
 from ..modeling.tokenization_word_char import WordCharTokenizer
 from ..text import did_you_mean
 from ..training import corpora
@@ -113,6 +114,8 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
             _add_words(model, tokenizer, model_args.word_vectors, loaded)
         limit = tokenizer.model_max_length
         length = data_args.max_length or (limit if limit < UNLIMITED else _DEFAULT_ENCODER_LENGTH)
+    if data_args.teachers and not isinstance(model, WordReaderForQuestionAnswering):
+        raise ValueError(f"--teachers: only QANet and BiDAF learn from other models, not {type(model).__name__}")
     positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
     if length > positions:
         raise ValueError(f"--max_length is {length}; this model reads at most {positions} word pieces")

@@ -196,6 +196,7 @@ def encode_corpus(
     data_args: QADataArguments,
     reports: dict[str, str],
     for_training: bool = False,
+    with_offsets: bool = False,
 ) -> Questions:
     """Encode a corpus, with the simple forms of its questions if they are to be scored too.
 
@@ -206,6 +207,7 @@ def encode_corpus(
         data_args: as `resolve_arguments` returns them.
         reports: receives the summary of `encode_questions`.
         for_training: see `encode_questions`.
+        with_offsets: likewise.
     """
     read = rows
     if data_args.simplify_questions and not for_training:
@@ -215,7 +217,7 @@ def encode_corpus(
     sizes: dict[str, Any] = {name: getattr(data_args, name) for name in ("max_question_length", "doc_stride")}
     sizes["max_length"] = tokenizer.model_max_length
     features, reports[name] = encode_questions(
-        read, tokenizer, for_training=for_training, no_answer=data_args.no_answer, **sizes
+        read, tokenizer, for_training=for_training, no_answer=data_args.no_answer, with_offsets=with_offsets, **sizes
     )
     return Questions(rows, read, features)
 

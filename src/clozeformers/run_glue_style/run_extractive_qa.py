@@ -23,6 +23,7 @@ from clozeformers.question_answering.arguments import (
     resolve_arguments,
 )
 from clozeformers.question_answering.card import CARD
+from clozeformers.question_answering.distillation import teach
 from clozeformers.question_answering.loading import article_titles, augment, load_corpora, load_model
 from clozeformers.question_answering.trainer import QuestionAnsweringTrainer, encode_corpus
 from clozeformers.training.experiment import Experiment
@@ -48,13 +49,18 @@ def main(arguments: list[str]) -> dict[str, Any]:
         model, tokenizer = load_model(model_args, data_args, augmented)
         encode = partial(encode_corpus, tokenizer=tokenizer, data_args=data_args, reports=run.features)
         train, validation = augmented.train, augmented.validation
+        features = None
+        if train is not None:
+            taught = data_args.teachers is not None
+            features = encode(train, "train", for_training=True, with_offsets=taught).features
+            features = teach(train, features, data_args, run.args) if taught else features
         trainer = QuestionAnsweringTrainer(
             model,
             run.args,
             processing_class=tokenizer,
             max_answer_length=model.config.max_answer_length,
             no_answer=data_args.no_answer,
-            train_dataset=None if train is None else encode(train, "train", for_training=True).features,
+            train_dataset=features,
             validation=None if validation is None else encode(validation, "validation"),
         )
         evaluated = run.fit(trainer)
