@@ -85,9 +85,11 @@ class LengthGroupedTrainer(Trainer):
         return output
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Run a training step; on a CPU, with `CPUSteps`."""
-        checkpointing = any(getattr(module, "gradient_checkpointing", False) for module in self.model.modules())
-        with CPUSteps() if self.args.device.type == "cpu" and not checkpointing else nullcontext():
+        """Run a training step; on a CPU, with `CPUSteps`, unless the model is compiled or computes anything again."""
+        again = any(getattr(module, "gradient_checkpointing", False) for module in self.model.modules())
+        if self.args.device.type != "cpu" or self.args.torch_compile or again:
+            return super().training_step(*args, **kwargs)
+        with CPUSteps():
             return super().training_step(*args, **kwargs)
 
     def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
