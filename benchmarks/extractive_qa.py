@@ -36,6 +36,7 @@ from torch import Tensor
 from clozeformers import BiDAFConfig, BiDAFForQuestionAnswering, QANetConfig, QANetForQuestionAnswering
 from clozeformers.files import write_json
 from clozeformers.question_answering.collator import QuestionAnsweringCollator
+from clozeformers.training.cpu_steps import CPUSteps
 from clozeformers.training.results import environment
 from clozeformers.training.sampling import EpochLengthGroupedSampler
 
@@ -101,7 +102,8 @@ def our_step(name: str) -> tuple[torch.nn.Module, Callable[[Batch], Any]]:
 
     def step(batch: Batch) -> None:
         if model.training:
-            model(**batch).loss.backward()
+            with CPUSteps():  # as the library's Trainer
+                model(**batch).loss.backward()
             model.zero_grad()
         else:
             with torch.inference_mode():

@@ -42,7 +42,8 @@ def test_a_card_is_what_its_record_says(path: Path) -> None:
     for test_set, scores in record["scores"].items():
         cells = " | ".join(f"{scores[name]['mean']:.2f}" for name in card.measures if name in scores)
         if record["runs"][1:]:
-            assert f"| {test_set} | {scores['accuracy']['mean']:.2f} ± {scores['accuracy']['std']:.2f} |" in text
+            first = scores[next(iter(card.measures))]
+            assert f"| {test_set} | {first['mean']:.2f} ± {first['std']:.2f} |" in text
         else:
             assert f"| {test_set} | {cells} |" in text
     assert "\n\n\n" not in text

@@ -51,14 +51,16 @@ class BidirectionalRNN(GradientCheckpointingLayer):
         last = mask.sum(1, keepdim=True) - 1
         reverse = torch.where(steps <= last, last - steps, steps)
         directions = ((order, ranks), (order.gather(1, reverse), reverse.gather(1, ranks)))
-        run = scan_layer if torch.compiler.is_exporting() else _run_layer
+        exporting = torch.compiler.is_exporting()
+        run = scan_layer if exporting else _run_layer
+        reorder: Any = _gather if exporting else _Reordering.apply
         is_ordered = values_are_known(mask) and torch.equal(order, steps)
         for layers in zip(self.forwards, self.backwards, strict=True):
             inputs = dropout(inputs, self.dropout, self.training)
             both = [
                 run(layer, inputs)
                 if is_ordered and layer in self.forwards
-                else _Reordering.apply(run(layer, _Reordering.apply(inputs, order, ranks)), ranks, order)
+                else reorder(run(layer, reorder(inputs, order, ranks)), ranks, order)
                 for layer, (order, ranks) in zip(layers, directions, strict=True)
             ]
             inputs = torch.cat(both, dim=-1)
@@ -117,6 +119,11 @@ class _Reordering(torch.autograd.Function):
 def _reorder(inputs: Tensor, order: Tensor) -> Tensor:
     rows = torch.arange(0, order.numel(), order.size(1), device=order.device).unsqueeze(1)
     return inputs.flatten(0, 1).index_select(0, (order + rows).flatten()).view(*order.shape, -1)
+
+
+def _gather(inputs: Tensor, order: Tensor, _: Tensor) -> Tensor:
+    """As `_Reordering`, slower, from operations that are exported for every size."""
+    return inputs.gather(1, order.unsqueeze(-1).expand_as(inputs))
 
 
 def _run_layer(layer: nn.Module, inputs: Tensor) -> Tensor:
