@@ -146,7 +146,8 @@ def test_scores_are_those_of_the_official_script(data: st.DataObject) -> None:
             "".join(f"c\t{number}\t{place}\t{word}\t_\tNN\t_\t***\n" for place, word in enumerate(words)) + "\n"
             for number in range(len(sentences))
         )
-        gold.write_text(template)
+        words_only = Path(folder) / "words.txt"
+        words_only.write_text(template)
         for side, path in enumerate((gold, system)):
             columns = {
                 f"c/{number}": [
@@ -155,8 +156,7 @@ def test_scores_are_those_of_the_official_script(data: st.DataObject) -> None:
                 ]
                 for number, pair in enumerate(sentences)
             }
-            (Path(folder) / "template.txt").write_text(template)
-            write_found_cd_sco(Path(folder) / "template.txt", columns, path)
+            write_found_cd_sco(words_only, columns, path)
         official = SemStarScope().compute(predictions=[str(system)], references=[str(gold)])
     ours = found_scores(sentences)
     for name in ("precision", "recall", "f1"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertConfig, BertForTokenClassification, pipeline
 
 from clozeformers.negation_scope.demo_corpus import generate_demo_corpus
-from clozeformers.negation_scope.inputs import CueInSentence, cues_of_input
+from clozeformers.negation_scope.inputs import CueInSentence, cues_of_text, read_input
 from clozeformers.pipelines.negation_scope import describe, scope_spans
 from clozeformers.words import split_words
 
@@ -95,7 +95,7 @@ def test_corpus_rows_bring_their_cue(negation):
 
 
 def parts_of(given, **arguments):
-    return [cue.parts for cue in cues_of_input(given, max_context=100, **arguments)]
+    return [cue.parts for cue in cues_of_text(read_input(given), max_context=100, **arguments)]
 
 
 def test_cues_can_be_given():
@@ -160,15 +160,15 @@ def test_what_a_detector_returns_is_checked(negation, rubbish):
 
 def test_each_cue_is_read_with_its_own_sentence():
     text = 'Mr. Smith did not come. "No!" he said. All is well.'
-    sentences = [" ".join(word.text for word in cue.words) for cue in cues_of_input(text, max_context=100)]
+    sentences = [" ".join(word.text for word in cue.words) for cue in cues_of_text(read_input(text), max_context=100)]
     assert sentences == ["Mr . Smith did not come .", '" No ! " he said .']
-    [across] = cues_of_input({"text": text, "cues": [[[14, 17], [25, 27]]]}, max_context=100)
+    [across] = cues_of_text(read_input({"text": text, "cues": [[[14, 17], [25, 27]]]}), max_context=100)
     assert " ".join(word.text for word in across.words) == " ".join(sentences)
-    assert [sum(cue.cue_words) for cue in cues_of_input(text, max_context=100)] == [1, 1]
+    assert [sum(cue.cue_words) for cue in cues_of_text(read_input(text), max_context=100)] == [1, 1]
 
 
 def test_no_more_words_are_kept_than_a_model_can_read():
-    [cue] = cues_of_input("so " * 500 + "not " + "so " * 500, max_context=20)
+    [cue] = cues_of_text(read_input("so " * 500 + "not " + "so " * 500), max_context=20)
     assert [word.text for word in cue.words] == ["so"] * 20 + ["not"] + ["so"] * 20
 
 
@@ -240,7 +240,7 @@ def test_a_hundred_thousand_characters(negation):
 )
 def test_invalid_inputs(given, error, message):
     with pytest.raises(error, match=message):
-        cues_of_input(given, max_context=9)
+        cues_of_text(read_input(given), max_context=9)
 
 
 def test_other_models_are_refused(tiny_model_folder):

@@ -50,18 +50,17 @@ class BidirectionalRNN(GradientCheckpointingLayer):
         steps = torch.arange(mask.size(1), device=mask.device).expand_as(order)
         last = mask.sum(1, keepdim=True) - 1
         reverse = torch.where(steps <= last, last - steps, steps)
-        directions = ((order, ranks), (order.gather(1, reverse), reverse.gather(1, ranks)))
+        is_ordered = values_are_known(mask) and torch.equal(order, steps)
+        onwards = None if is_ordered else (order, ranks)
+        directions = (onwards, (order.gather(1, reverse), reverse.gather(1, ranks)))
         exporting = torch.compiler.is_exporting()
         run = scan_layer if exporting else _run_layer
         reorder: Any = _gather if exporting else _Reordering.apply
-        is_ordered = values_are_known(mask) and torch.equal(order, steps)
         for layers in zip(self.forwards, self.backwards, strict=True):
             inputs = dropout(inputs, self.dropout, self.training)
             both = [
-                run(layer, inputs)
-                if is_ordered and layer in self.forwards
-                else reorder(run(layer, reorder(inputs, order, ranks)), ranks, order)
-                for layer, (order, ranks) in zip(layers, directions, strict=True)
+                reorder(run(layer, reorder(inputs, *direction)), *direction[::-1]) if direction else run(layer, inputs)
+                for layer, direction in zip(layers, directions, strict=True)
             ]
             inputs = torch.cat(both, dim=-1)
         return inputs

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..modeling.configuration_negation_scope import NUM_CUE_LABELS
 from ..words import Word
 from .cues import Span, affix_span
 from .windows import NO_WORD
 
-NO_CUE, CUE, AFFIX, PART = range(4)
+NO_CUE, CUE, AFFIX, PART = range(NUM_CUE_LABELS)
 
 # A part of a cue that begins with the second goes on with the cue that the first began: "neither ... nor".
 _CONTINUATIONS = {"nor": ("neither", "not", "no", "nor"), "or": ("neither",)}
@@ -67,7 +68,7 @@ def labels_of_pieces(num_words: int, word_ids: Sequence[Sequence[int]], probabil
     Returns:
         One label a word, `NO_CUE` for a word that no window reaches or that has no pieces.
     """
-    sums = np.zeros((num_words, PART + 1))
+    sums = np.zeros((num_words, NUM_CUE_LABELS))
     for window_ids, of_pieces in zip(word_ids, probabilities, strict=True):
         numbers = np.array(window_ids)
         is_word = numbers != NO_WORD

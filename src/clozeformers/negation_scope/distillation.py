@@ -17,7 +17,7 @@ from ..training.sampling import sort_by_length
 from .arguments import NegationDataArguments, NegationTrainingArguments
 from .corpora.schema import NEGATION_FEATURES, NegationRow
 from .encoding import encode_dataset
-from .inputs import cues_of_input
+from .inputs import cues_of_text, read_input
 from .trainer import NegationScopeTrainer, probabilities_of_words
 
 _MAX_CONTEXT = 200  # words on either side of a cue, where a text has no sentence ends
@@ -55,8 +55,9 @@ def unlabelled_rows(path: str | Path, conventions: Sequence[str]) -> Iterator[Ne
         conventions: under which the lexicon looks for cues; none: all cues, once.
     """
     for number, line in enumerate(read_text(path).splitlines(), start=1):
+        text = read_input(line)
         for convention in conventions or (None,):
-            found = cues_of_input(line, _MAX_CONTEXT, affixes=convention == "cd-sco", convention=convention)
+            found = cues_of_text(text, _MAX_CONTEXT, affixes=convention == "cd-sco", convention=convention)
             for count, cue in enumerate(found):
                 yield NegationRow(
                     id=f"{data_name(path)}/{number}/{convention}#{count}",
@@ -75,15 +76,7 @@ class _Teacher:
             self.tokenizer = AutoTokenizer.from_pretrained(name)
             self.model = AutoModelForNegationScope.from_pretrained(name)
         self.conventions: list[str] = self.model.config.conventions or []
-        own = NegationTrainingArguments(
-            output_dir=args.output_dir,
-            seed=args.seed,  # Trainer sets it for all that follows
-            use_cpu=args.use_cpu,
-            per_device_eval_batch_size=args.per_device_eval_batch_size,
-            disable_tqdm=args.disable_tqdm,
-            report_to="none",
-        )
-        self.trainer = NegationScopeTrainer(self.model, own, self.tokenizer)
+        self.trainer = NegationScopeTrainer(self.model, args.for_prediction(), self.tokenizer)
 
     def teaches(self, corpus: str) -> bool:
         return not self.conventions or corpus in self.conventions

@@ -65,17 +65,6 @@ class GivenText:
         ]
 
 
-def cues_of_input(
-    given: Any,
-    max_context: int,
-    affixes: bool = True,
-    convention: str | None = None,
-    cue_detector: CueDetector | None = None,
-) -> list[CueInSentence]:
-    """Find the cues of one input of the pipeline, see `read_input` and `cues_of_text`."""
-    return cues_of_text(read_input(given), max_context, affixes, convention, cue_detector)
-
-
 def cues_of_text(
     read: GivenText,
     max_context: int,

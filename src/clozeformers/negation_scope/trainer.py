@@ -49,7 +49,6 @@ class NegationScopeTrainer(LengthGroupedTrainer):
             **kwargs,
         )
         self.cue_in_scope = cue_in_scope
-        self._config = model.config
         self.label_names = ["labels"]  # those of cues are not in all features
 
     def evaluation_loop(self, dataloader: DataLoader[Any], *args: Any, **kwargs: Any) -> EvalLoopOutput:
@@ -88,7 +87,7 @@ class NegationScopeTrainer(LengthGroupedTrainer):
     def find_cues(self, sentences: Sequence[LabelledSentence]) -> list[list[Cue]]:
         """Find the cues of sentences, whose labels are not used, with a model that has a cue head."""
         tokenizer: Any = self.processing_class
-        length, config = tokenizer.model_max_length, self._config
+        length, config = tokenizer.model_max_length, self.model.config
         features = sort_by_length(encode_labelled(sentences, tokenizer, max_length=length, config=config))
         _, probabilities = self.predict(features).predictions
         windows: list[tuple[list[list[int]], list[Any]]] = [([], []) for _ in sentences]
@@ -125,7 +124,7 @@ class NegationScopeTrainer(LengthGroupedTrainer):
             Dataset.from_list(rows, features=NEGATION_FEATURES),
             tokenizer,
             max_length=tokenizer.model_max_length,
-            config=self._config,
+            config=self.model.config,
             overlapping=True,
         )
         predicted, _ = self.predict_scopes(sort_by_length(features))

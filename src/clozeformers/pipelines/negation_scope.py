@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
+from ..modeling.configuration_negation_scope import NUM_CUE_LABELS
 from ..negation_scope.collator import NegationCollator
-from ..negation_scope.cue_labels import AFFIX, NO_CUE, PART, cues_of_labels, labels_of_pieces
+from ..negation_scope.cue_labels import AFFIX, NO_CUE, cues_of_labels, labels_of_pieces
 from ..negation_scope.cues import Span, check_convention
 from ..negation_scope.inputs import CueDetector, CueInSentence, GivenText, cues_of_text, read_input
 from ..negation_scope.windows import EncodedWindow, encode_cues, word_probabilities
@@ -42,7 +43,8 @@ class NegationScopePipeline(TextPipeline):
     Args:
         affixes: find affix cues (*im*possible), too; by default, unless the model was trained without.
         convention: `"cd-sco"`, `"bioscope"` or `"sfu"`, for the cues that this corpus annotates; by default that of the
-            model if it was trained on one corpus, otherwise None, for all cues of the lexicon.
+            model if it was trained on one corpus, otherwise None: all cues of the lexicon, or those of the first
+            corpus that a model which finds cues was trained on.
         cue_detector: finds the cues in place of model or lexicon: maps a text to mappings with `start` and `end`, as
             `pipeline("token-classification", aggregation_strategy="simple", ...)` does.
         return_words: add `"words"` to each result: all words, with their spans and probabilities to be in scope.
@@ -137,13 +139,13 @@ class NegationScopePipeline(TextPipeline):
         outputs = self._predict(rows, batch_size)
         for example in waiting:
             own = [(window, next(outputs)) for window in example["sentences"]]
-            labels = [(window, output[:, : PART + 1].softmax(-1).numpy()) for window, output in own]
+            labels = [(window, output[:, :NUM_CUE_LABELS].softmax(-1).numpy()) for window, output in own]
             cues = _found_cues(example["given"], labels, example["affixes"])
             found = example["given"].cues_in_sentences(cues, self.max_length)
             example.update(self._encode_scopes(found, example["convention"]))
             if self.model.config.cue_token is None:
                 # The encoding that the cues were found in is that of the scopes, unless the sentence was cut.
-                states = {tuple(window.input_ids): output[:, PART + 1 :] for window, output in own}
+                states = {tuple(window.input_ids): output[:, NUM_CUE_LABELS:] for window, output in own}
                 for feature in example["features"]:
                     if tuple(feature["input_ids"]) in states:
                         feature["hidden_states"] = states[tuple(feature["input_ids"])]

@@ -12,11 +12,10 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 from ..training.pretrained import loading
 from ..training.sampling import sort_by_length
 from .arguments import QADataArguments, QATrainingArguments
-from .collator import QuestionAnsweringCollator
 from .encoding import encode_questions
+from .loading import DEFAULT_ENCODER_LENGTH
 from .trainer import QuestionAnsweringTrainer
 
-_DEFAULT_LENGTH = 384  # of a teacher's inputs, where its tokenizer states none
 Floats = NDArray[np.floating[Any]]
 
 
@@ -62,7 +61,7 @@ def _teacher_probabilities(
     with loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
         model = AutoModelForQuestionAnswering.from_pretrained(name)
-    length = getattr(model.config, "max_input_length", None) or min(tokenizer.model_max_length, _DEFAULT_LENGTH)
+    length = getattr(model.config, "max_input_length", None) or min(tokenizer.model_max_length, DEFAULT_ENCODER_LENGTH)
     features, _ = encode_questions(
         rows,
         tokenizer,
@@ -73,17 +72,7 @@ def _teacher_probabilities(
         no_answer=True,
     )
     features = sort_by_length(features)
-    own = QATrainingArguments(
-        output_dir=args.output_dir,
-        seed=args.seed,  # Trainer sets it for all that follows
-        use_cpu=args.use_cpu,
-        per_device_eval_batch_size=args.per_device_eval_batch_size,
-        disable_tqdm=args.disable_tqdm,
-        report_to="none",
-    )
-    trainer = QuestionAnsweringTrainer(model, own, tokenizer, max_answer_length=1, no_answer=True)
-    trainer.compute_metrics = None
-    trainer.data_collator = QuestionAnsweringCollator(tokenizer.pad_token_id)
+    trainer = QuestionAnsweringTrainer(model, args.for_prediction(), tokenizer, max_answer_length=1, no_answer=True)
     starts, ends = trainer.predict(features.remove_columns(["start_positions", "end_positions"])).predictions
     places = features.with_format("numpy", columns=["row", "offsets", "cls_position"])
     counts = np.bincount(places["row"], minlength=len(rows))

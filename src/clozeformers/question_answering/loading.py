@@ -30,7 +30,7 @@ from .word_vectors import extend_vocabulary, read_word_vectors
 logger = logging.getLogger(__name__)
 
 _VECTOR_SIZE = 0.4  # root mean square of a word vector's numbers, whatever the source
-_DEFAULT_ENCODER_LENGTH = 384
+DEFAULT_ENCODER_LENGTH = 384
 _DEFAULT_MAX_LENGTH = 453  # 400 words of context and 50 of question (Yu et al., 2018, section 4.1.1), 3 special tokens
 _DECIDED_BY_DATA = {"vocab_size", "char_vocab_size", "train_word_vectors", "word_vector_scale"}
 _DECIDED_BY_DATA |= {"max_question_length", "max_answer_length", "max_input_length", "doc_stride", "simplify_questions"}
@@ -113,7 +113,7 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
         if model_args.word_vectors is not None:
             _add_words(model, tokenizer, model_args.word_vectors, loaded)
         limit = tokenizer.model_max_length
-        length = data_args.max_length or (limit if limit < UNLIMITED else _DEFAULT_ENCODER_LENGTH)
+        length = data_args.max_length or (limit if limit < UNLIMITED else DEFAULT_ENCODER_LENGTH)
     if data_args.teachers and not isinstance(model, WordReaderForQuestionAnswering):
         raise ValueError(f"--teachers: only QANet and BiDAF learn from other models, not {type(model).__name__}")
     positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED

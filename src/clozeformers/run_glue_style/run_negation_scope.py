@@ -11,8 +11,12 @@ command. Runs unchanged under `accelerate launch` and `torchrun`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+from datasets import Dataset
 
 from clozeformers.errors import run_script
 from clozeformers.negation_scope.arguments import (
@@ -81,18 +85,23 @@ def main(arguments: list[str]) -> dict[str, Any]:
             predicted, metrics = trainer.predict_scopes(sort_by_length(encode(rows, overlapping=True)))
             gold = corpora.files.get(name, [])
             if data_args.finds_cues:
-                sentences = label_sentences(all_rows)
-                annotated = [[negation_of_row(all_rows[number]) for number in each.rows] for each in sentences]
-                found = trainer.find_negations(sentences)
-                scores = found_scores(zip(annotated, found, strict=True))
-                metrics |= {f"test_{measure}": value for measure, value in scores.items()}
-                if trainer.is_world_process_zero():
-                    write_found(sentences, found, gold, run.path("found", name, ".jsonl"))
+                metrics |= score_found(trainer, all_rows, gold, run.path("found", name, ".jsonl"))
             run.record(trainer, name, metrics)
             if trainer.is_world_process_zero():
                 predictions = [predicted[number] for number in range(len(rows))]
                 write_predictions(rows, predictions, gold, run.path("predictions", name, ".jsonl"))
     return experiment.publish()
+
+
+def score_found(trainer: NegationScopeTrainer, rows: Dataset, gold: Sequence[Path], path: Path) -> dict[str, float]:
+    """Find the cues of a corpus and their scopes, write them, see `write_found`, and return the scores."""
+    sentences = label_sentences(rows)
+    annotated = [[negation_of_row(rows[number]) for number in each.rows] for each in sentences]
+    found = trainer.find_negations(sentences)
+    if trainer.is_world_process_zero():
+        write_found(sentences, found, gold, path)
+    scores = found_scores(zip(annotated, found, strict=True))
+    return {f"test_{measure}": value for measure, value in scores.items()}
 
 
 if __name__ == "__main__":

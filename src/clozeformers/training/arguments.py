@@ -126,6 +126,17 @@ class ScriptTrainingArguments(TrainingArguments):
         """Whether the command continues what an interrupted one has left: `--resume_from_checkpoint true`."""
         return str(self.resume_from_checkpoint).lower() == "true"
 
+    def for_prediction(self) -> Any:
+        """Arguments for a `Trainer` that only predicts, on the same device; it sets this seed for all that follows."""
+        return type(self)(
+            output_dir=self.output_dir,
+            seed=self.seed,
+            use_cpu=self.use_cpu,
+            per_device_eval_batch_size=self.per_device_eval_batch_size,
+            disable_tqdm=self.disable_tqdm,
+            report_to="none",
+        )
+
     @property
     def checkpoint(self) -> str | None:
         """The checkpoint that `--resume_from_checkpoint` names, if it names one."""

@@ -1,7 +1,7 @@
 """Training steps on a CPU: dropout from few random numbers, and attention in float32.
 
-torch draws one random number for each element that dropout may zero, which takes a fifth of a training step on a CPU.
-Here a 64-bit random number serves four elements.
+torch draws one random number for each element that dropout may zero, which takes long on a CPU. Here a 64-bit random
+number serves four elements.
 """
 
 from __future__ import annotations
