@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from clozeformers.tasks import TASKS
+from clozeformers.tasks import TASKS, task_named
 from clozeformers.training import experiment
+from clozeformers.training.half_precision import round_to_half
 
 from ..tiny_tasks import LAST, TinyTask
 
@@ -254,3 +256,23 @@ def test_datasets_of_the_hub(tiny: Tiny, tmp_path: Path) -> None:
     assert set(record["corpora"]) == {"train", "test"}
     with pytest.raises(ValueError, match=r"split (train|test).*question answering needs"):
         tiny("question_answering").run(tmp_path / "other", "--dataset_name", str(hub), *LAST)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_in_half_precision_score_as_they_are_saved(name: str, tiny: Tiny, tmp_path: Path) -> None:
+    task, folder = tiny(name), tmp_path / "run"
+    record = task.run(folder, *task.data("train", "test"), *LAST, "--max_steps", "2", "--save_in_half", "true")
+    saved = load_file(folder / "model.safetensors")
+    assert {weight.dtype for weight in saved.values() if weight.is_floating_point()} == {torch.float16}
+    model = task_named(name).auto_model.from_pretrained(folder)
+    assert model.dtype == torch.float32
+    scoring = replace(task, arguments=["--model_name_or_path", str(folder)])
+    again = scoring.run(tmp_path / "again", *task.data("test"))
+    assert again["scores"] == record["scores"]
+
+
+def test_weights_beyond_half_precision_are_refused() -> None:
+    layer = torch.nn.Linear(1, 1)
+    torch.nn.init.constant_(layer.weight, 1e5)
+    with pytest.raises(ValueError, match="weight has a weight above 65504"):
+        round_to_half(layer)

@@ -76,6 +76,9 @@ class ScriptTrainingArguments(TrainingArguments):
     keep_checkpoints: bool = field(
         default=False, metadata={"help": "Keep the checkpoints of finished runs, which only interrupted ones need."}
     )
+    save_in_half: bool = field(
+        default=False, metadata={"help": "Save the trained weights in half precision, and score them as saved."}
+    )
     card_dir: str | None = field(
         default=None, metadata={"help": "Write results and model card here as well, named by --run_name."}
     )

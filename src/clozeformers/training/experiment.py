@@ -40,6 +40,7 @@ from transformers.trainer import TRAINER_STATE_NAME
 from ..files import atomic_file, atomic_folder, read_json_object, remove_unfinished, write_json, write_text
 from .arguments import ScriptTrainingArguments
 from .corpora import HELD_OUT, Corpora, file_label, holds_corpus, split_test_file
+from .half_precision import round_to_half, save_in_half
 from .model_card import TaskCard, scores_table, write_model_card
 from .recipe import recipe_name
 from .results import environment, summarize
@@ -93,8 +94,12 @@ class Run:
         if trainer.train_dataset is not None:
             metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args)).metrics
             # Every process takes part, and the main one writes.
+            if trainer.args.save_in_half:
+                round_to_half(trainer.model)
             with atomic_folder(self.folder) if trainer.args.should_save else nullcontext(self.folder) as folder:
                 trainer.save_model(str(folder))
+                if trainer.args.save_in_half and trainer.args.should_save:
+                    save_in_half(Path(folder))
             self._save_metrics(trainer, "train", metrics)
             if trainer.is_world_process_zero():
                 with atomic_file(self.folder / TRAINER_STATE_NAME) as path:
