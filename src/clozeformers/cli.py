@@ -1,4 +1,4 @@
-"""The `clozeformers` command: run models on text, print results, reproduce papers, vote, analyze, export, WordNet."""
+"""The `clozeformers` command: run models on text, print results, reproduce papers, vote, analyze, export."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -69,13 +70,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     scope = add("scope", _scope, "show the negation cues of a text and their scopes")
     scope.add_argument("texts", nargs="+", metavar="TEXT", help='a text; "-" for each line of the standard input')
-    scope.add_argument("--model", required=True, help="a negation scope model: a folder or a name on the Hub")
+    scope.add_argument("--model", help="a negation scope model: a folder or a name on the Hub (default: packaged)")
     scope.add_argument("--json", action="store_true", help="one JSON object a text instead of marked text")
     # An option of several values takes what comes after it: the usage shows it behind the positional arguments.
-    answer = add("answer", _answer, "answer a question from a text", "QUESTION TEXT --model MODEL [MODEL ...]")
+    answer = add("answer", _answer, "answer a question from a text", "QUESTION TEXT [--model MODEL [MODEL ...]]")
     answer.add_argument("question", metavar="QUESTION")
     answer.add_argument("context", metavar="TEXT", help='the text with the answer; "-" for the standard input')
-    answer.add_argument("--model", required=True, nargs="+", help="a question answering model; several vote")
+    answer.add_argument(
+        "--model", nargs="+", default=[None], help="a question answering model (default: packaged); several vote"
+    )
     ensemble = add(
         "ensemble",
         _ensemble,
@@ -106,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     export = add("export", _export, "save a model with the code that it needs to load without this library")
     export.add_argument("model", metavar="MODEL", help="a model of this library: a folder or a name on the Hub")
     export.add_argument("folder", type=Path, metavar="FOLDER", help="where to save it")
+    add("models", _models, "list the models in the package, with their sizes and scores")
     wordnet = commands.add_parser("wordnet", help="install WordNet, or show where it is")
     actions = wordnet.add_subparsers(required=True, metavar="ACTION")
     install = actions.add_parser("install", help="copy the system's WordNet or download it, unless it is installed")
@@ -238,6 +242,12 @@ def _curves(options: argparse.Namespace) -> Iterator[str]:
     yield curves.to_markdown()
 
 
+def _models(options: argparse.Namespace) -> Iterator[str]:
+    from .packaged import packaged_models_table
+
+    yield packaged_models_table()
+
+
 def _wordnet_install(options: argparse.Namespace) -> Iterator[str]:
     from .abstract_cloze.wordnet_install import install
 
@@ -251,8 +261,8 @@ def _wordnet_status(options: argparse.Namespace) -> Iterator[str]:
     yield f"WordNet is in {wordnet.place}: {sum(1 for _ in wordnet.reader.all_lemma_names()):,} words"
 
 
-def _load_pipeline(model: str, task: str | None = None) -> Any:
-    """Load a pipeline of a task, or of the task that the model, one of the library's, is for."""
+def _load_pipeline(model: str | None, task: str | None = None) -> Any:
+    """Load a pipeline of a task, by default with its packaged model, or of the task that the library's model is for."""
     import transformers
 
     from .tasks import TASKS
@@ -268,7 +278,7 @@ def _load_pipeline(model: str, task: str | None = None) -> Any:
         if type(config) not in own:
             raise ValueError(f"{model} is no model of clozeformers but of type {config.model_type!r}")
         task = own[type(config)]
-    with loading(model):
+    with loading(model) if model else nullcontext():
         return transformers.pipeline(task, model=model, trust_remote_code=False)
 
 

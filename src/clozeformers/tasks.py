@@ -27,7 +27,7 @@ from .modeling.modeling_qanet import QANetForQuestionAnswering
 from .modeling.modeling_wn_duma import WN_DUMA_MODELS
 from .modeling.tokenization_word_char import WordCharTokenizer
 from .pipelines.abstract_cloze import AbstractClozePipeline
-from .pipelines.checkpoints import NoDefaultModel, reporting
+from .pipelines.checkpoints import DefaultModel, reporting
 from .pipelines.negation_scope import NegationScopePipeline
 from .pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
 
@@ -137,7 +137,7 @@ def register() -> None:
                 task.pipeline_name,
                 task.pipeline,
                 pt_model=reporting(task.auto_model),
-                default={"model": NoDefaultModel(task.pipeline_name)},
+                default={"model": DefaultModel(task.pipeline_name, task.pipeline.training_hint)},
                 type="text",
             )
 

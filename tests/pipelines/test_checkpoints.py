@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from clozeformers import AutoModelForNegationScope, BertWithWNDuma, NegationScopePipeline, save_with_code
 from clozeformers.cli import main
 from clozeformers.pipelines.base import TextPipeline
+from clozeformers.pipelines.checkpoints import DefaultModel
 from clozeformers.tasks import TASKS
 from tests.cloze_models import tiny_wn_duma
 from tests.hub_models import QUESTION, SENTENCE, SIZES, tiny_pipeline, tiny_word_reader
@@ -193,13 +195,37 @@ def test_the_task_is_inferred_from_the_model(task: str, with_code: bool, tmp_pat
     assert "custom_pipelines" not in json.loads((tmp_path / "again" / "config.json").read_text())
 
 
-@pytest.mark.parametrize("task", [task.pipeline_name for task in TASKS])
-def test_a_task_without_a_model_says_how_to_name_one(task: str) -> None:
+@pytest.fixture
+def default_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder in place of that of the packaged models; it has none yet."""
+    for task in TASKS:
+        own = DefaultModel(task.pipeline_name, task.pipeline.training_hint, tmp_path)
+        monkeypatch.setitem(PIPELINE_REGISTRY.supported_tasks[task.pipeline_name]["default"], "model", own)
+    return tmp_path
+
+
+@pytest.mark.parametrize("task", OWN)
+def test_a_task_without_a_model_says_how_to_name_or_train_one(task: str, default_models: Path) -> None:
+    named = rf'no default model for "{task}"; name one: pipeline."{task}", model=.*run_glue_style/run_'
     for _ in range(2):
-        with pytest.raises(
-            ValueError, match=rf'no default model for "{task}" yet; name one: pipeline."{task}", model='
-        ):
+        with pytest.raises(ValueError, match=named):
             pipeline(task)
+
+
+@pytest.mark.parametrize("task", OWN)
+def test_a_packaged_model_is_the_default_and_is_loaded_in_silence(
+    task: str, default_models: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = save_own(task, default_models / task)
+    logging.getLogger("transformers").propagate = True
+    try:
+        assert pipeline(task, device="cpu").model.name_or_path == folder
+        assert not caplog.records
+        logging.getLogger("transformers.pipelines").warning(other := "No model was supplied, defaulted to another")
+        assert set(caplog.messages) == {other}
+    finally:
+        logging.getLogger("transformers").propagate = False
+    assert "supplied" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("task", OWN)

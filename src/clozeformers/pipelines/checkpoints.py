@@ -1,31 +1,47 @@
-"""What a task's pipeline says of checkpoints: that it has no default one, and that one is not trained for the task."""
+"""What a task's pipeline knows of checkpoints: its default one, and whether one is trained for the task."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, pipelines
 from transformers.pipelines import PIPELINE_REGISTRY
+from transformers.utils import CONFIG_NAME
 
 from ..text import join_names
 
+PACKAGED_MODELS = Path(__file__).parents[1] / "models"
 _AUTO = "AutoModelFor"
 
 
-class NoDefaultModel:
-    """Stands for the default model of a task that has none, in the registry of transformers.
+class DefaultModel:
+    """The default model of a task in the registry of transformers: the one in the package, if there is one.
 
-    `pipeline(task)` unpacks a default model to a name and a revision.
+    Args:
+        task: the pipeline's name, and that of the model's folder.
+        hint: how to get another model, for the error.
+        folder: of all packaged models.
     """
 
-    def __init__(self, task: str) -> None:
-        self.task = task
+    def __init__(self, task: str, hint: str, folder: Path = PACKAGED_MODELS) -> None:
+        self.task, self.hint, self.folder = task, hint, folder / task
 
-    def __iter__(self) -> NoReturn:
-        raise ValueError(
-            f'there is no default model for "{self.task}" yet; name one: pipeline("{self.task}", model="..."), with '
-            "the folder of a trained model or its name on the Hub"
-        )
+    def __iter__(self) -> Iterator[str]:
+        """What `pipeline(task)` unpacks: a name and a revision."""
+        if not (self.folder / CONFIG_NAME).exists():
+            raise ValueError(
+                f'there is no default model for "{self.task}"; name one: pipeline("{self.task}", model="..."), with '
+                f"the folder of a trained model or its name on the Hub; or {self.hint}"
+            )
+        # `pipeline` then warns that the default model may change: this one comes with the package.
+        logging.getLogger(pipelines.__name__).addFilter(self._is_worth_logging)
+        yield from (str(self.folder), "main")
+
+    def _is_worth_logging(self, record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith(f"No model was supplied, defaulted to {self.folder} ")
 
 
 class CheckpointReport(NamedTuple):
