@@ -183,4 +183,4 @@ def test_errors_of_the_user_are_told_without_a_traceback(
         assert main(arguments) == 2
         assert f"clozeformers {arguments[0]}: error: " in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
-        main(["scope", SENTENCE])
+        main(["export", str(model_folder)])

@@ -272,13 +272,14 @@ def _load_pipeline(model: str | None, task: str | None = None) -> Any:
     transformers.utils.logging.disable_progress_bar()
     # Unless trust_remote_code is False, transformers asks on the standard input, where the texts may come from.
     if task is None:
+        assert model is not None
         with loading(model):
             config = transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
         own = {cls.config_class: row.pipeline_name for row in TASKS for cls in row.models}
         if type(config) not in own:
             raise ValueError(f"{model} is no model of clozeformers but of type {config.model_type!r}")
         task = own[type(config)]
-    with loading(model) if model else nullcontext():
+    with loading(model) if model is not None else nullcontext():
         return transformers.pipeline(task, model=model, trust_remote_code=False)
 
 

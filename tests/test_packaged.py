@@ -1,0 +1,38 @@
+"""Models in the package: how they get there, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from transformers import pipeline
+
+from clozeformers.cli import main
+from clozeformers.packaged import package_run, packaged_models_table
+from clozeformers.tasks import TASKS
+
+from .tiny_tasks import LAST, TINY_TASKS
+
+
+@pytest.mark.parametrize("name", [task.name for task in TASKS])
+def test_a_finished_run_becomes_a_packaged_model(name: str, tmp_path: Path) -> None:
+    task, run, models = TINY_TASKS[name](tmp_path), tmp_path / "run", tmp_path / "models"
+    folds = ["--num_folds", "2", "--folds", "1", "--max_steps", "1", "--save_in_half", "true"]
+    record = task.run(run, *task.data("train", "test"), *LAST, *folds)
+    (run / "README.md").rename(run / "card.md")
+    with pytest.raises(ValueError, match=r"README.md does not exist; give the output folder of a finished training"):
+        package_run(run, models)
+    assert not models.exists()
+    (run / "card.md").rename(run / "README.md")
+    folder = package_run(run, models)
+    assert pipeline(folder.name, model=str(folder), device="cpu").model.num_parameters() == record["parameters"]
+    table = packaged_models_table(models)
+    size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+    assert table.count(f"| {folder.name} | None | {record['parameters'] / 1e6:.1f} M | {size:.1f} MB |") == 2
+    assert table.count("| none |") == len(TASKS) - 1
+
+
+def test_the_command_lists_a_row_for_each_task(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"\n| {task.pipeline_name} | " in printed for task in TASKS)
