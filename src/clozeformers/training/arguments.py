@@ -130,11 +130,13 @@ class ScriptTrainingArguments(TrainingArguments):
         return str(self.resume_from_checkpoint).lower() == "true"
 
     def for_prediction(self) -> Any:
-        """Arguments for a `Trainer` that only predicts, on the same device; it sets this seed for all that follows."""
+        """Arguments for a `Trainer` that only predicts, as this one does; it sets this seed for all that follows."""
         return type(self)(
             output_dir=self.output_dir,
             seed=self.seed,
             use_cpu=self.use_cpu,
+            bf16=self.bf16,  # of accelerate, all trainers of a process have one precision
+            fp16=self.fp16,
             per_device_eval_batch_size=self.per_device_eval_batch_size,
             disable_tqdm=self.disable_tqdm,
             report_to="none",
