@@ -13,13 +13,12 @@ import pytest
 
 import clozeformers
 from clozeformers.cli import main
-from clozeformers.demo import save_untrained_encoder
 from clozeformers.files import atomic_file, atomic_folder, remove_unfinished, write_json, write_text
 from clozeformers.negation_scope.corpora.cd_sco import write_cd_sco
 from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
-from clozeformers.negation_scope.demo_corpus import generate_demo_corpus
 
 from .commands import WRITING_COMMANDS, contents, writing_command
+from .tiny_tasks import save_word_encoder
 
 GOLD = "c\t0\t0\tNo\tno\tX\t*\tNo\t_\t_\nc\t0\t1\tman\tman\tX\t*\t_\tman\t_\n\n"
 ROW = {"tokens": ["no", "man"], "cue": [1, 0], "scope": [0, 1]}
@@ -83,7 +82,7 @@ def test_a_new_folder_appears_with_all_of_its_files(tmp_path: Path) -> None:
         (unfinished / str(1 / 0)).touch()
     assert list((tmp_path / "a").iterdir()) == []
     with atomic_folder(folder) as unfinished:
-        save_untrained_encoder(unfinished, generate_demo_corpus(20, 0))
+        save_word_encoder(unfinished, "bert")
         assert not folder.exists()
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= contents(folder).keys()
 

@@ -15,11 +15,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, XLNetConfig, XLNetModel, set_seed
 
 from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
-from clozeformers.negation_scope.demo_corpus import generate_demo_corpus
 from clozeformers.tasks import task_named
 
 from .cloze_corpora import recam_rows, save_encoder, write_dictionary, write_recam
 from .conftest import SPECIAL_TOKENS
+from .negation_rows import negation_rows
 from .qa_corpora import write_squad, write_vectors
 
 QUIET = ["--use_cpu", "true", "--disable_tqdm", "true", "--report_to", "none", "--logging_steps", "1"]
@@ -90,9 +90,9 @@ class TinyTask:
 def tiny_negation_scope(folder: Path) -> TinyTask:
     """Generated sentences, and BERT with OA-EMB."""
     files = {}
-    for seed, (name, size) in enumerate({"train": 60, "dev": 10, "test": 20}.items()):
+    for seed, (name, size) in enumerate({"train": 68, "dev": 12, "test": 24}.items()):
         files[name] = folder / f"{name}.jsonl"
-        write_negation_jsonl(generate_demo_corpus(size, seed), files[name])
+        write_negation_jsonl(negation_rows(size, seed), files[name])
     arguments = ["--model_name_or_path", str(save_word_encoder(folder / "bert", "bert")), "--num_block_heads", "6"]
     arguments += ["--attention_variant", "OA-EMB", "--head_dropout", "0", "--max_length", "48"]
     return TinyTask("negation_scope", files, [*arguments, "--learning_rate", "1e-3", "--head_learning_rate", "1e-3"])
@@ -130,7 +130,9 @@ TINY_TASKS: dict[str, Callable[[Path], TinyTask]] = {
 def save_word_encoder(folder: Path, kind: str) -> Path:
     """Save an untrained `bert` (hidden size 24) or `xlnet` (32) without dropout, and a tokenizer of generated words."""
     set_seed(0)
-    words = sorted({word for row in generate_demo_corpus(500, 0) for word in row["tokens"]})
+    words = sorted(
+        {word for row in negation_rows(500, 0) for word in row["tokens"]}.union(["it", "is", "here", "impossible"])
+    )
     vocabulary = {word: number for number, word in enumerate([*SPECIAL_TOKENS.values(), *words])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

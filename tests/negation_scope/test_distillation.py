@@ -89,7 +89,19 @@ def test_a_student_of_teachers_of_several_conventions_knows_these(
 
 
 def test_teachers_leave_the_seeds_of_their_students(teachers: dict[str, str], task: TinyTask, tmp_path: Path) -> None:
-    data = [*task.data("train"), "--teachers", teachers["sfu"], "--seed", "0", "--num_seeds", "2", "--max_steps", "1"]
+    data = [
+        *task.data("train"),
+        "--teachers",
+        teachers["sfu"],
+        "--bf16",
+        "true",
+        "--seed",
+        "0",
+        "--num_seeds",
+        "2",
+        "--max_steps",
+        "1",
+    ]
     task.run(tmp_path, *data, *LAST, "--learning_rate", "0", "--head_learning_rate", "0")
     heads = [
         load_file(tmp_path / seed / "model.safetensors")["scope_classifier.weight"] for seed in ("seed-0", "seed-1")

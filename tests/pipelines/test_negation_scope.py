@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertConfig, BertForTokenClassification, pipeline
 
-from clozeformers.negation_scope.demo_corpus import generate_demo_corpus
 from clozeformers.negation_scope.inputs import CueInSentence, cues_of_text, read_input
 from clozeformers.pipelines.negation_scope import describe, scope_spans
 from clozeformers.words import split_words
+from tests.negation_rows import negation_rows
 
 FRAGMENTS = [
     *("not", "n't", "no", "neither", "nor", "without", "impossible", "unhappy", "cannot", "isn't", "don’t", "never"),
@@ -83,7 +83,7 @@ def test_spans_reproduce_any_text(negation, text):
 
 
 def test_corpus_rows_bring_their_cue(negation):
-    rows = generate_demo_corpus(20, 0)
+    rows = negation_rows(20, 0)
     for row, [found] in zip(rows, negation(rows), strict=True):
         tokens = [token for token, is_cue in zip(row["tokens"], row["cue"], strict=True) if is_cue]
         shown = [part["text"] for part in found["cue"].get("parts", [found["cue"]])]

@@ -107,7 +107,18 @@ def test_a_reader_learns_from_its_teacher_alone(task: TinyTask, teacher: Path, t
                 word = paragraph["context"].split()[0]
                 question["answers"] = [{"text": word, "answer_start": 0}]
     (tmp_path / "wrong.json").write_text(json.dumps(wrong))
-    learning = ["--max_steps", "30", "--learning_rate", "1e-2", "--teachers", str(teacher), "--teacher_weight", "1"]
+    learning = [
+        "--bf16",
+        "true",
+        "--max_steps",
+        "30",
+        "--learning_rate",
+        "1e-2",
+        "--teachers",
+        str(teacher),
+        "--teacher_weight",
+        "1",
+    ]
     test = ["--test_file", str(task.files["train"])]
     record = task.run(tmp_path / "run", "--train_file", str(tmp_path / "wrong.json"), *test, *LAST, *learning)
     own = TinyTask("question_answering", {}, ["--model_name_or_path", str(teacher)]).run(tmp_path / "own", *test)

@@ -150,7 +150,7 @@ def test_test_sets_with_like_names_do_not_mix(tiny: Tiny, tmp_path: Path) -> Non
     files = [str(tmp_path / path) for path in paths]
     record = task.run(tmp_path / "run", *task.data("train"), "--test_file", *files, *LAST, "--max_steps", "1")
     assert len(record["scores"]) == len(paths)
-    assert record["corpora"]["train"]["sentences"] == 60
+    assert record["corpora"]["train"]["sentences"] == 68
     assert len(list((tmp_path / "run").glob("predictions_*.jsonl"))) == len(paths)
 
 
@@ -207,7 +207,7 @@ def test_a_run_is_pushed_whole_and_the_token_nowhere_written(
         (["--num_folds", "1"], "must be at least 2"),
         (["--extra_train_file", "{test}"], "without folds, name it in --train_file"),
         (["--num_folds", "3", "--validation_fraction", "0.2"], "leave out --validation_fraction"),
-        (["--num_folds", "9999"], r"number of groups of rows .*, 60"),
+        (["--num_folds", "9999"], r"number of groups of rows .*, 68"),
         (["--num_seeds", "0"], "must be at least 1"),
         (["--num_seeds", "2", "--resume_from_checkpoint", "somewhere"], "do not start from one checkpoint"),
         (["--validation_fraction", "1.5"], "between 0 and 1"),
