@@ -46,7 +46,7 @@ def cues(folder: Path, given: Any = TEXT, **options: Any) -> list[str]:
         ([WORDS], [], False),
         ([WORDS, AFFIX], [], True),
         ([WORDS | {"corpus": "cd-sco"}], ["cd-sco"], True),
-        ([WORDS | {"corpus": "sfu"}, AFFIX | {"corpus": "bioscope"}], ["sfu", "bioscope"], False),
+        ([WORDS | {"corpus": "sfu"}, AFFIX | {"corpus": "bioscope"}], ["bioscope", "sfu"], False),
     ],
 )
 def test_the_config_says_what_the_corpora_mark(

@@ -110,6 +110,17 @@ def test_licence_of_the_training_data(corpus_format: str | None, licence: str, t
     (tmp_path / "sfu" / "a.xml").write_text("<DOCUMENT></DOCUMENT>")
     record["data"] |= {"corpus_format": None, "train_file": [str(tmp_path / "sfu")]}
     assert "SFU Review's annotations" in render_model_card(card, record, "")
+    record["data"]["extra_train_file"] = ["other.jsonl"]
+    assert "GPL-3.0 or later; see the data's owner" in render_model_card(card, record, "")
+
+
+def test_a_card_says_who_finds_the_cues_and_which_conventions_there_are() -> None:
+    record, card = record_of("negation-scope"), task_named("negation-scope").card
+    assert "The model is given the cues" in render_model_card(card, record, "")
+    record["config"] = {"finds_cues": True, "conventions": ["cd-sco", "sfu"]}
+    text = render_model_card(card, record, "")
+    assert "The model finds the cues" in text
+    assert "knows the conventions cd-sco, sfu; the first is the default" in text
 
 
 def test_usage_is_run_before_it_is_written(tmp_path: Path) -> None:

@@ -26,6 +26,14 @@ _LICENCES = {
     "bioscope": "BioScope is free for research use",
     "sfu": "SFU Review's annotations are under GPL-3.0 or later",
 }
+_OTHER_LICENCE = "see the data's owner"
+_FINDS_CUES = "The model finds the cues, unless they are given"
+_IS_GIVEN_CUES = """\
+The model is given the cues. If none are given, the pipeline finds them with a lexicon or with the detector that it is
+  given"""
+_CHOICE = """
+  This model knows the conventions {names}; the first is the default, and `convention=...` in a call of the pipeline
+  chooses another."""
 
 
 def _statistics(rows: Dataset) -> dict[str, int]:
@@ -88,11 +96,17 @@ def _dataset(record: Record, test_set: str) -> tuple[str, str]:
 
 
 def _licence(record: Record) -> str:
-    return _LICENCES.get(_format(record, record["data"].get("train_file") or []), "see the data's owner")
+    data = record["data"]
+    files = [*(data.get("train_file") or []), *(data.get("extra_train_file") or [])]
+    return "; ".join(dict.fromkeys(_LICENCES.get(_format(record, [file]), _OTHER_LICENCE) for file in files or [""]))
 
 
 def _notes(record: Record) -> str:
-    return Path(__file__).with_name("card_notes.md").read_text(encoding="utf-8")
+    config = record.get("config", {})  # older records have none
+    conventions = config.get("conventions") or []
+    choice = _CHOICE.format(names=", ".join(conventions)) if len(conventions) > 1 else ""
+    text = Path(__file__).with_name("card_notes.md").read_text(encoding="utf-8")
+    return text.format(cues=_FINDS_CUES if config.get("finds_cues") else _IS_GIVEN_CUES, choice=choice)
 
 
 CARD = TaskCard(

@@ -51,7 +51,7 @@ def sentence_ids(rows: Dataset | None) -> Sequence[str]:
 def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
     """Record in a model's config how cues are marked and, with training rows, what they say of the cues.
 
-    A model of several conventions has a token for each; its first convention is that of the first corpus.
+    A model of several conventions has a token for each; the first, in the order above, is the pipeline's default.
     """
     config.cue_token = (config.cue_token or CUE_TOKEN) if augment else None
     if train is None:
@@ -61,7 +61,7 @@ def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
     for corpus, tokens, cue, text in zip(*columns, strict=True):
         words = [token for token, is_cue in zip(tokens, cue, strict=True) if is_cue]
         affixes |= _HAS_AFFIXES.get(corpus, text.split() != words)
-    conventions = [corpus for corpus in dict.fromkeys(train["corpus"]) if corpus in _HAS_AFFIXES]
+    conventions = [convention for convention in _HAS_AFFIXES if convention in set(train["corpus"])]
     config.kind, config.conventions, config.affixes = train[0]["kind"], conventions, affixes
     if conventions and (len(conventions) > 1 or config.convention_tokens):
         own = {convention: convention_token(convention) for convention in conventions}
