@@ -2,16 +2,21 @@
 
 Each row has a `domain`, a `text`, and a string for each of its `negations`: the text with the cue in brackets and the
 words of its scope in braces, by the guidelines of CD-SCO.
+
+    python -m tests.negation_scope.hard_sentences hard-sentences.jsonl     # as corpus rows, for a training script
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
+from clozeformers.negation_scope.corpora.schema import NegationRow
 from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts
 from clozeformers.words import Word, split_words
 
@@ -62,3 +67,24 @@ def parse(marked: str, text: str, words: Sequence[Word]) -> Negation:
         raise ValueError(f"no cue, or a mark that is not closed, in {marked!r}")
     scope = (k for k, word in enumerate(words) for start, end in spans["{"] if start < word.end and word.start < end)
     return Negation(cue_of_parts(words, spans["["]), frozenset(scope))
+
+
+def hard_rows() -> Iterator[NegationRow]:
+    """The sentences as corpus rows, one a cue or a sentence without any."""
+    for number, sentence in enumerate(hard_sentences(), start=1):
+        for count, (cue, scope) in enumerate(sentence.negations or [Negation(frozenset(), frozenset())]):
+            own = dict(cue)
+            places = range(len(sentence.words))
+            yield NegationRow(
+                id=f"hard/{number}#{count if cue else '-'}",
+                corpus="cd-sco",
+                kind="negation",
+                tokens=[word.text for word in sentence.words],
+                cue=[int(place in own) for place in places],
+                cue_text=" ".join(own[place] for place in sorted(own)),
+                scope=[int(place in scope) for place in places],
+            )
+
+
+if __name__ == "__main__":
+    write_negation_jsonl(hard_rows(), sys.argv[1])

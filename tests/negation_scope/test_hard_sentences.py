@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, found_scores
+from clozeformers.negation_scope import load_corpus
+from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
+from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, found_scores, negation_of_row
 from clozeformers.negation_scope.cues import find_cues
+from clozeformers.negation_scope.encoding import label_sentences
 from clozeformers.words import split_words
 
-from .hard_sentences import hard_sentences, parse
+from .hard_sentences import hard_rows, hard_sentences, parse
 
 
 def test_the_file_is_what_it_says() -> None:
@@ -41,3 +45,12 @@ def test_cues_of_the_lexicon() -> None:
     scores = found_scores(pairs)
     assert scores["cue_f1"] >= 97.3
     assert scores["cue_recall"] >= 98.5
+
+
+def test_they_are_corpus_rows(tmp_path: Path) -> None:
+    write_negation_jsonl(hard_rows(), tmp_path / "hard.jsonl")
+    rows = load_corpus(tmp_path / "hard.jsonl", without_cues=True)
+    labelled = label_sentences(rows)
+    assert [sentence.tokens for sentence in labelled] == [[w.text for w in each.words] for each in hard_sentences()]
+    gold = [[negation_of_row(rows[number]) for number in each.rows] for each in labelled]
+    assert gold == [each.negations for each in hard_sentences()]
