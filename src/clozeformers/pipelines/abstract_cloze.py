@@ -63,7 +63,10 @@ class AbstractClozePipeline(TextPipeline):
 
     input_format = 'article="...", question="..." and options=[...], or a mapping with these'
     input_names = ("article", "question", "options")
-    training_hint = "fine-tune one with run_glue_style/run_abstract_cloze.py, which starts from any supported encoder"
+    training_hint = (
+        "train one with run_glue_style/run_abstract_cloze.py, which starts from any supported encoder, by a recipe "
+        "such as minilm-gap-pretrained; any multiple choice model will do"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
