@@ -11,12 +11,12 @@ corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 fuzz: export CLOZEFORMERS_FUZZ := 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min corpora fuzz kill check bench results build wordnet clean
+.PHONY: help demo test test-min corpora fuzz kill check bench results models build wordnet clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
 
-demo: $(VENV)/ready ## train a small model from scratch in about a minute and print the scopes it predicts
+demo: $(VENV)/ready ## read sentences with the packaged model, then fine-tune it on clinical notes, in about a minute
 	$(VENV)/bin/python -m clozeformers.demo
 
 test: $(VENV)/ready ## run the tests
@@ -52,6 +52,39 @@ bench: $(VENV)/ready ## measure speed and memory
 
 results: $(VENV)/ready ## write the tables of RESULTS.md and benchmarks/README.md
 	$(VENV)/bin/python benchmarks/update_tables.py
+
+# The data folder is laid out as in CONTRIBUTING.md. Each line resumes where it was interrupted.
+MODELS := runs/models
+PY := $(VENV)/bin/python
+CD_SCO = $(CORPORA)/cd-sco/SEM-2012-SharedTask-CD-SCO
+SCOPES = $(PY) run_glue_style/run_negation_scope.py
+FOLD := --num_folds 10 --folds 1
+RESUME := --resume_from_checkpoint true
+ENCODER := sentence-transformers/all-MiniLM-L6-v2
+
+models: $(VENV)/ready ## train the packaged models again, in some hours: make models CORPORA=folder [ENCODER=folder]
+	@test -d "$(CORPORA)" || { echo "make models CORPORA=folder: '$(CORPORA)' is not a folder" >&2; exit 2; }
+	for variant in oa-c oa-ca; do $(SCOPES) minilm-$$variant-augment --model_name_or_path $(ENCODER) --num_seeds 3 \
+		--train_file $(CD_SCO)-training-09032012.txt --output_dir $(MODELS)/cd-sco-$$variant $(RESUME) || exit; done
+	$(SCOPES) minilm-baseline-augment --model_name_or_path $(ENCODER) --train_file $(CORPORA)/bioscope $(FOLD) \
+		--num_train_epochs 8 --output_dir $(MODELS)/bioscope $(RESUME)
+	$(SCOPES) minilm-baseline-augment --model_name_or_path $(ENCODER) --train_file $(CORPORA)/sfu $(FOLD) \
+		--num_train_epochs 5 --output_dir $(MODELS)/sfu $(RESUME)
+	$(PY) -m clozeformers.corpus_texts --squad $(CORPORA)/squad/train-v1.1-part.json $(CORPORA)/squad/new-wiki-v1.0.json \
+		--recam $(CORPORA)/recam/Task_1_Imperceptibility.jsonl $(CORPORA)/recam/Task_1_test_with_labels.jsonl \
+		$(CORPORA)/recam/Task_2_Nonspecificity.jsonl --output $(MODELS)/texts.txt
+	head -2000 $(MODELS)/texts.txt > $(MODELS)/unlabelled.txt
+	$(PY) -m clozeformers.corpus_texts --negation $(CD_SCO)-training-09032012.txt $(CORPORA)/bioscope $(CORPORA)/sfu \
+		--output $(MODELS)/sentences.txt
+	$(PY) -m clozeformers.training.small_encoder $(ENCODER) --layers 0 1 3 5 --vocab_size 8000 --texts $(MODELS)/texts.txt \
+		$(MODELS)/sentences.txt $(MODELS)/sentences.txt $(MODELS)/sentences.txt --output_dir $(MODELS)/minilm-4
+	$(PY) -m tests.negation_scope.hard_sentences $(MODELS)/hard-sentences.jsonl
+	$(SCOPES) minilm-4-cues-and-scopes --model_name_or_path $(MODELS)/minilm-4 --train_file $(CORPORA)/bioscope \
+		$(CORPORA)/sfu --extra_train_file $(CD_SCO)-training-09032012.txt $(FOLD) --unlabelled_file $(MODELS)/unlabelled.txt \
+		--teachers $(foreach seed,0 1 2,$(MODELS)/cd-sco-oa-c/seed-$(seed) $(MODELS)/cd-sco-oa-ca/seed-$(seed)) \
+		$(MODELS)/bioscope/fold-1 $(MODELS)/sfu/fold-1 --output_dir $(MODELS)/negation-scope $(RESUME) \
+		--test_file $(CD_SCO)-dev-09032012.txt $(MODELS)/hard-sentences.jsonl
+	$(PY) -m clozeformers.packaged $(MODELS)/negation-scope
 
 build: $(VENV)/ready ## build the source distribution and the wheel into dist
 	$(VENV)/bin/python -m build --no-isolation

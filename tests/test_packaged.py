@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,11 @@ from transformers import pipeline
 from clozeformers.cli import main
 from clozeformers.packaged import package_run, packaged_models_table
 from clozeformers.tasks import TASKS
+from clozeformers.training.recipe import check_command
 
 from .tiny_tasks import LAST, TINY_TASKS
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", [task.name for task in TASKS])
@@ -36,3 +42,15 @@ def test_the_command_lists_a_row_for_each_task(capsys: pytest.CaptureFixture[str
     assert main(["models"]) == 0
     printed = capsys.readouterr().out
     assert all(f"\n| {task.pipeline_name} | " in printed for task in TASKS)
+
+
+def test_the_commands_that_train_packaged_models_are_right() -> None:
+    dry_run = ["make", "models", "CORPORA=tests", "--dry-run"]
+    printed = subprocess.run(dry_run, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    commands = [shlex.split(line) for line in printed.replace("\\\n", " ").splitlines() if "run_glue_style" in line]
+    assert len(commands) >= 4
+    for words in commands:
+        words = words[: words.index("||")] if "||" in words else words
+        [place] = [number for number, word in enumerate(words) if word.startswith("run_glue_style/")]
+        script = import_module(f"clozeformers.run_glue_style.{Path(words[place]).stem}")
+        check_command(script.main, [word.replace("$variant", "oa-c") for word in words[place + 1 :]])
