@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from clozeformers.metrics import SemStarScope
 from clozeformers.negation_scope.corpora.cd_sco import write_found_cd_sco
 from clozeformers.negation_scope.cue_labels import AFFIX, CUE, NO_CUE, PART, cues_of_labels
-from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, cue_of_row, found_scores
+from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, cue_of_row, found_scores, lexicon_scores
 from clozeformers.negation_scope.cues import affix_span
-from clozeformers.negation_scope.encoding import label_sentences
+from clozeformers.negation_scope.encoding import LabelledSentence, label_sentences
 from clozeformers.words import words_of_tokens
 
 
@@ -162,3 +162,23 @@ def test_scores_are_those_of_the_official_script(data: st.DataObject) -> None:
     for name in ("precision", "recall", "f1"):
         assert ours[f"cue_{name}"] == pytest.approx(official[f"cues_{name}"], abs=0.011)
     assert ours["found_f1"] == pytest.approx(official["scope_tokens_f1"], abs=0.011)
+
+
+def test_the_lexicon_beside_a_model() -> None:
+    def sentence(corpus: str, text: str, *cues: tuple[int, str]) -> tuple[LabelledSentence, list[Negation]]:
+        tokens = text.split()
+        gold = [Negation(frozenset({cue}), frozenset()) for cue in cues]
+        return LabelledSentence("s", corpus, "negation", tokens, [0] * len(tokens), []), gold
+
+    sentences, gold = zip(
+        sentence("cd-sco", "it is impossible , and not good", (2, "im"), (5, "not")),
+        sentence("sfu", "it is impossible , not only good", (4, "not")),  # no affixes; "not only" is a cue
+        sentence("mine", "he abhors it", (1, "abhors")),
+        strict=True,
+    )
+    found = [gold[0][:1], [], gold[2]]
+    perfect = found_scores(zip(gold, gold, strict=True))["cue_f1"]
+    scores = lexicon_scores(sentences, gold, found)
+    assert scores == {"lexicon_cue_f1": pytest.approx(100 * 6 / 7), "both_cue_f1": perfect}
+    wrong = [[Negation(frozenset({(2, "impossible")}), frozenset())], *found[1:]]
+    assert lexicon_scores(sentences, gold, wrong)["both_cue_f1"] < perfect, "the model's cue stays"

@@ -185,7 +185,8 @@ def test_cues_and_scopes_are_learnt_together(input_: str, task: TinyTask, tmp_pa
     assert official["full_negation_f1"] == official["cues_f1"] == official["scope_tokens_f1"] == 100
     assert official["sentences"] == 2
     assert record["corpora"]["mine"] == {"sentences": 4, "cues": 4, "scopes": 4}
-    assert "cue F1" in (tmp_path / "run" / "README.md").read_text()
+    assert "cue F1, lexicon" in (tmp_path / "run" / "README.md").read_text()
+    assert record["scores"]["mine"]["both_cue_f1"]["mean"] == 100
     assert AutoConfig.from_pretrained(tmp_path / "run").finds_cues
     negation = pipeline("negation-scope", model=str(tmp_path / "run"), device="cpu", batch_size=2)
     texts = ["it is not never here\n\nit is impossible", "it is here", "", "it is not here"]

@@ -129,6 +129,8 @@ for found in negation("I do not know the answer."):
         "pcs": "PCS",
         "cue_f1": "cue F1",
         "cue_overlap_f1": "cue F1, overlap",
+        "lexicon_cue_f1": "cue F1, lexicon",
+        "both_cue_f1": "cue F1, both",
         "found_f1": "F1, found cues",
     },
     counts={"sentences": "sentences", "cues": "cues", "scopes": "non-empty scopes"},

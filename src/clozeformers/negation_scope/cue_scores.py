@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..words import Word
-from .cues import Span
+from ..words import Word, words_of_tokens
+from .corpora.schema import CORPUS_HAS_AFFIXES
+from .cues import Span, find_cues
+from .encoding import LabelledSentence
 
 Cue = frozenset[tuple[int, str]]  # the words that hold a cue, by number, each with the part that belongs to it
 
@@ -74,6 +76,38 @@ def found_scores(sentences: Iterable[tuple[Sequence[Negation], Sequence[Negation
         "cue_overlap_f1": _percent(2 * pairs, gold_count + found_count),
         "found_f1": _percent(2 * hits, gold_words + found_words),
     }
+
+
+def lexicon_scores(
+    sentences: Sequence[LabelledSentence], gold: Sequence[Sequence[Negation]], found: Sequence[Sequence[Negation]]
+) -> dict[str, float]:
+    """Scores of the lexicon on the same sentences, each under the convention of its corpus, beside those of a model.
+
+    Returns:
+        `lexicon_cue_f1`, and `both_cue_f1`, that of the model's cues and those of the lexicon that share no word with
+        them.
+    """
+    lexicon = [[Negation(cue, frozenset()) for cue in lexicon_cues(sentence)] for sentence in sentences]
+    both = [
+        [*own, *(each for each in others if not any(_places(each) & _places(other) for other in own))]
+        for own, others in zip(found, lexicon, strict=True)
+    ]
+    return {
+        "lexicon_cue_f1": found_scores(zip(gold, lexicon, strict=True))["cue_f1"],
+        "both_cue_f1": found_scores(zip(gold, both, strict=True))["cue_f1"],
+    }
+
+
+def lexicon_cues(sentence: LabelledSentence) -> list[Cue]:
+    """The cues that the lexicon finds in a sentence, under the convention of its corpus if it is a known one."""
+    words = words_of_tokens(sentence.tokens)
+    convention = sentence.corpus if sentence.corpus in CORPUS_HAS_AFFIXES else None
+    affixes = CORPUS_HAS_AFFIXES.get(sentence.corpus, True)
+    return [cue_of_parts(words, parts) for parts in find_cues(words, affixes=affixes, convention=convention)]
+
+
+def _places(negation: Negation) -> set[int]:
+    return {place for place, _ in negation.cue}
 
 
 def _percent(part: int, whole: int) -> float:

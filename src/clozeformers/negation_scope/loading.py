@@ -13,10 +13,8 @@ from ..training import corpora
 from ..training.pretrained import loading
 from .arguments import NEW_HEAD, NegationDataArguments, NegationModelArguments
 from .corpora.loading import load_corpus
-from .corpora.schema import NEGATION_FEATURES, sentence_id
+from .corpora.schema import CORPUS_HAS_AFFIXES, NEGATION_FEATURES, sentence_id
 from .windows import CUE_TOKEN, add_cue_token, convention_token
-
-_HAS_AFFIXES = {"cd-sco": True, "bioscope": False, "sfu": False}  # of other corpora, the rows tell
 
 
 def load_corpora(data_args: NegationDataArguments, seed: int) -> corpora.Corpora:
@@ -60,8 +58,8 @@ def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
     affixes = False
     for corpus, tokens, cue, text in zip(*columns, strict=True):
         words = [token for token, is_cue in zip(tokens, cue, strict=True) if is_cue]
-        affixes |= _HAS_AFFIXES.get(corpus, text.split() != words)
-    conventions = [convention for convention in _HAS_AFFIXES if convention in set(train["corpus"])]
+        affixes |= CORPUS_HAS_AFFIXES.get(corpus, text.split() != words)
+    conventions = [convention for convention in CORPUS_HAS_AFFIXES if convention in set(train["corpus"])]
     config.kind, config.conventions, config.affixes = train[0]["kind"], conventions, affixes
     if conventions and (len(conventions) > 1 or config.convention_tokens):
         own = {convention: convention_token(convention) for convention in conventions}

@@ -26,7 +26,7 @@ from clozeformers.negation_scope.arguments import (
     resolve_arguments,
 )
 from clozeformers.negation_scope.card import card_of
-from clozeformers.negation_scope.cue_scores import found_scores, negation_of_row
+from clozeformers.negation_scope.cue_scores import found_scores, lexicon_scores, negation_of_row
 from clozeformers.negation_scope.distillation import teach
 from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled, join_features, label_sentences
 from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids, with_cues
@@ -101,6 +101,8 @@ def score_found(trainer: NegationScopeTrainer, rows: Dataset, gold: Sequence[Pat
     if trainer.is_world_process_zero():
         write_found(sentences, found, gold, path)
     scores = found_scores(zip(annotated, found, strict=True))
+    if sentences and sentences[0].kind == "negation":
+        scores |= lexicon_scores(sentences, annotated, found)
     return {f"test_{measure}": value for measure, value in scores.items()}
 
 
