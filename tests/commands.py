@@ -37,7 +37,7 @@ def writing_command(name: str, inputs: Path) -> Callable[[int, Path], list[str]]
             "ensemble": [data, predictions, "--output", folder / "chosen.json"],
             "analyze": [data, predictions, folder],
             "curves": ["eval_f1", inputs / f"run-{version}", "--output", folder],
-            "export": [inputs / f"model-{version}", folder],
+            "export": ["code", inputs / f"model-{version}", folder],
         }
         return [name, *map(str, words[name])]
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import io
 import json
-import re
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import pytest
 from transformers import Pipeline
 
-from clozeformers import BertWithWNDuma
-from clozeformers.cli import _parser, main, show_scopes, terminal_has_colour
+from clozeformers import BertWithWNDuma, __version__
+from clozeformers.cli import main
+from clozeformers.cli.app import app
+from clozeformers.cli.drawing import show_scopes, terminal_has_colour
+from clozeformers.training.recipe import RECIPES
 
 from .cloze_models import tiny_wn_duma
 from .hub_models import SENTENCE, save_tiny, tiny_pipeline, tiny_word_reader
 from .scripts import ROOT
+from .tiny_tasks import LAST, QUIET, TINY_TASKS
 
 
 def span(text: str, part: str) -> dict[str, object]:
@@ -106,7 +113,7 @@ def test_scope_as_json(model_folder: Path, capsys: pytest.CaptureFixture[str]) -
 )
 def test_export(task: str, build: Callable[[], Pipeline], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build().save_pretrained(tmp_path / "model")
-    assert main(["export", str(tmp_path / "model"), str(tmp_path / "out")]) == 0
+    assert main(["export", "code", str(tmp_path / "model"), str(tmp_path / "out")]) == 0
     assert "trust_remote_code=True" in capsys.readouterr().out
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"config.json", "model.safetensors", f"clozeformers_pipelines_{task}.py"} < names
@@ -114,7 +121,7 @@ def test_export(task: str, build: Callable[[], Pipeline], tmp_path: Path, capsys
 
 def test_only_own_models_are_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    assert main(["export", str(tmp_path), str(tmp_path / "out")]) == 2
+    assert main(["export", "code", str(tmp_path), str(tmp_path / "out")]) == 2
     assert "is no model of clozeformers but of type 'bert'" in capsys.readouterr().err
 
 
@@ -159,15 +166,109 @@ def test_code_of_a_model_is_not_run_whatever_the_standard_input_says(
     assert "contains custom code" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["results", "scope", "answer", "ensemble", "analyze", "curves", "export"])
-def test_arguments_may_have_the_order_that_the_help_shows(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        main([command, "--help"])
-    usage = capsys.readouterr().out.partition("\n\n")[0]
-    usage = re.sub(r"\[--(method|output) \w+\]", "", usage)  # would end the values of --weights
-    shown = re.findall(r"--[a-z]+|[A-Z]+", usage)
-    options = _parser().parse_args([command, *(word if word.startswith("-") else "1" for word in shown)])
-    assert options.name == command
+COMMANDS = {
+    " ".join(path): command
+    for name, found in app.commands.items()
+    for path, command in [
+        ((name,), found),
+        *(((name, inner), each) for inner, each in getattr(found, "commands", {}).items()),
+    ]
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_a_screen_and_explains_every_option(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*name.split(), "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"Usage: clozeformers {name}")
+    assert len(printed.splitlines()) <= 24
+    assert max(map(len, printed.splitlines())) <= 80
+    for parameter in COMMANDS[name].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{name} {parameter.name}"
+
+
+def test_the_overview_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) <= 30
+    assert "..." not in printed.partition("Commands:")[2], "a summary is cut off"
+    assert main(["--version"]) == 0
+    assert __version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Usage: clozeformers"),
+        (["scopes"], "No such command 'scopes'. (Did you mean"),
+        (["scope"], "clozeformers scope: error: Missing argument 'TEXT...'. (clozeformers scope --help)"),
+        (["scope", "x", "--modle", "y"], "No such option '--modle'"),
+        (["train", "negation"], "there is no task 'negation'; there are negation-scope"),
+        (["recipes", "minilm-gop"], "there is no recipe 'minilm-gop'"),
+        (["card", "/nowhere"], "/nowhere/results.json"),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_a_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert len(captured.err.splitlines()) == 1 or not arguments
+    assert captured.out == ""
+
+
+def test_words_are_completed() -> None:
+    environment = {
+        **os.environ,
+        "_CLOZEFORMERS_COMPLETE": "bash_complete",
+        "COMP_WORDS": "clozeformers ex",
+        "COMP_CWORD": "1",
+    }
+    command = [sys.executable, "-c", "from clozeformers.cli import main; main()"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "plain,export\n"
+
+
+def test_recipes_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recipes"]) == 0
+    assert "\nextractive-question-answering\n" in capsys.readouterr().out
+    assert main(["recipes", "minilm-gap"]) == 0
+    assert capsys.readouterr().out == (RECIPES / "abstract_cloze" / "minilm-gap.yaml").read_text()
+
+
+def test_a_model_is_trained_scored_and_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task, run = TINY_TASKS["negation_scope"](tmp_path), tmp_path / "run"
+    options = [
+        *task.arguments,
+        *QUIET,
+        *LAST,
+        "--max_steps",
+        "1",
+        *task.data("train", "test"),
+        "--output_dir",
+        str(run),
+    ]
+    assert main(["train", "negation-scope", *options]) == 0
+    trained = capsys.readouterr().out
+    files = [str(task.files["test"])]
+    assert main(["evaluate", "negation-scope", str(run), *files, "--output_dir", str(tmp_path / "scores")]) == 0
+    table = trained[trained.index("| test set") :]
+    assert capsys.readouterr().out == table
+    card = (run / "README.md").read_text()
+    (run / "README.md").unlink()
+    assert main(["card", str(run)]) == 0
+    assert (run / "README.md").read_text() == card
+    assert main(["train", "--help"]) == 0
+
+
+def test_words_for_a_gap_are_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny_wn_duma(BertWithWNDuma).save_pretrained(tmp_path)
+    options = ["rain", "sun", "snow"]
+    assert main(["cloze", "The @placeholder came .", "It was wet .", *options, "--model", str(tmp_path)]) == 0
+    ranked = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {each["option"] for each in ranked} == set(options)
 
 
 def test_errors_of_the_user_are_told_without_a_traceback(
@@ -178,9 +279,8 @@ def test_errors_of_the_user_are_told_without_a_traceback(
         ["scope", SENTENCE, "--model", str(tmp_path / "nothing")],
         ["scope", SENTENCE, "--model", "no owner/name"],
         ["scope", SENTENCE, "--model", str(tmp_path)],
-        ["export", str(model_folder), str(tmp_path / "file")],
+        ["export", "code", str(model_folder), str(tmp_path / "file")],
     ):
         assert main(arguments) == 2
         assert f"clozeformers {arguments[0]}: error: " in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        main(["export", str(model_folder)])
+    assert main(["export", "code", str(model_folder)]) == 2

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel, BertTokenizer, pipeline, set_seed
 
-from .cli import show_scopes, terminal_has_colour
+from .cli.drawing import show_scopes, terminal_has_colour
 from .files import atomic_folder
 from .negation_scope.corpora.jsonl import write_negation_jsonl
 from .negation_scope.corpora.schema import NegationRow

@@ -216,7 +216,7 @@ def test_a_model_in_the_cache_is_used_offline(
     (repository / "snapshots" / ("0" * 40) / "config.json").write_text('{"model_type": "bert"}')
 
     def told(model: str) -> str:
-        assert command_line(["export", model, "folder"]) == 2
+        assert command_line(["export", "code", model, "folder"]) == 2
         return capsys.readouterr().err
 
     assert f"the cache {unreachable} has the model: set HF_HUB_OFFLINE=1" in told("some/thing")

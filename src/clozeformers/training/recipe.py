@@ -39,7 +39,7 @@ def parse_recipe(task: str, argument_classes: Sequence[type], arguments: Sequenc
         ValueError: the recipe is not a mapping, has a field that no class has, or extends itself; or an option is
             unknown, misspelt, missing, or contradicts another.
     """
-    parser = ScriptParser(argument_classes, _recipes(task), _recipe_fields(task))
+    parser = ScriptParser(argument_classes, recipe_files(task), _recipe_fields(task))
     arguments = list(arguments)
     if arguments and not arguments[0].startswith("-"):
         path = find_recipe(task, arguments[0])
@@ -73,21 +73,21 @@ def find_recipe(task: str, name: str) -> Path:
     """The file of a recipe: `name` itself, or the recipe of that name in the package."""
     if Path(name).is_file():
         return Path(name)
-    known = _recipes(task)
+    known = recipe_files(task)
     if name in known:
         return known[name]
     suggested = did_you_mean(Path(name).stem, known) or f"; give a file, or one of {', '.join(known)}"
     raise FileNotFoundError(f"there is no recipe {name!r}{suggested}")
 
 
-def _recipes(task: str) -> dict[str, Path]:
+def recipe_files(task: str) -> dict[str, Path]:
     """The recipes that the package has for a task, by name."""
     return {path.stem: path for path in sorted((RECIPES / task).glob("*.yaml"))}
 
 
 @cache
 def _recipe_fields(task: str) -> frozenset[str]:
-    return frozenset(field for path in _recipes(task).values() for field in load_recipe(path))
+    return frozenset(field for path in recipe_files(task).values() for field in load_recipe(path))
 
 
 def load_recipe(path: Path) -> dict[str, Any]:

@@ -1,0 +1,7 @@
+"""`python -m clozeformers.cli`."""
+
+import sys
+
+from . import main
+
+sys.exit(main())

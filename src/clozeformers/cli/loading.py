@@ -1,0 +1,36 @@
+"""Load pipelines for commands: quietly, and without the code of a checkpoint."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+
+def load_pipeline(model: str | None, task: str | None = None) -> Any:
+    """Load a pipeline.
+
+    Args:
+        model: a folder or a name on the Hub; None for the packaged model of the task.
+        task: name of the pipeline; None for that of the model, which must be one of the library's.
+
+    Raises:
+        ValueError: the model cannot be loaded, or is of another library.
+    """
+    import transformers
+
+    from ..tasks import TASKS
+    from ..training.pretrained import loading
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    # Unless trust_remote_code is False, transformers asks on the standard input, where the texts may come from.
+    if task is None:
+        assert model is not None
+        with loading(model):
+            config = transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
+        own = {cls.config_class: row.pipeline_name for row in TASKS for cls in row.models}
+        if type(config) not in own:
+            raise ValueError(f"{model} is no model of clozeformers but of type {config.model_type!r}")
+        task = own[type(config)]
+    with loading(model) if model is not None else nullcontext():
+        return transformers.pipeline(task, model=model, trust_remote_code=False)

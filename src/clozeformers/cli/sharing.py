@@ -1,0 +1,81 @@
+"""Commands around models and the package: models, export, push, wordnet, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .app import PATH, app
+from .loading import load_pipeline
+
+
+@app.command()
+def models() -> None:
+    """List the models in the package, with their sizes and scores."""
+    from ..packaged import packaged_models_table
+
+    print(packaged_models_table())
+
+
+@app.group()
+def export() -> None:
+    """Save a model for where this library is not installed."""
+
+
+@export.command("code")
+@click.argument("model")
+@click.argument("folder", type=PATH)
+def export_code(model: str, folder: Path) -> None:
+    """Save one of the library's models with the code that it needs to load."""
+    from ..hub import save_with_code
+
+    save_with_code(load_pipeline(model), folder)
+    print(f"saved in {folder}; where clozeformers is not installed, load it with trust_remote_code=True")
+
+
+@app.command()
+@click.argument("model")
+@click.argument("repository", metavar="OWNER/NAME")
+@click.option("--private", is_flag=True, help="Of a new repository.")
+@click.option("--revision", help="The branch.")
+@click.option("--code/--no_code", "with_code", default=True, help="With the code that it needs to load.")
+def push(model: str, repository: str, private: bool, revision: str | None, with_code: bool) -> None:
+    """Upload one of the library's models to the Hub, with its card."""
+    from ..hub import push_to_hub
+
+    loaded = load_pipeline(model)
+    commit = push_to_hub(loaded, repository, private=private or None, revision=revision, with_code=with_code)
+    print(commit.commit_url)
+
+
+@app.group()
+def wordnet() -> None:
+    """Install WordNet, or show where it is."""
+
+
+@wordnet.command("install")
+@click.option("--folder", type=PATH, help="A data folder, for CLOZEFORMERS_HOME or NLTK_DATA.")
+def wordnet_install(folder: Path | None) -> None:
+    """Copy the system's WordNet or download it, unless it is installed."""
+    from ..abstract_cloze.wordnet_install import install
+
+    print(f"WordNet is in {install(folder)}")
+
+
+@wordnet.command("status")
+def wordnet_status() -> None:
+    """Show where WordNet is, and check that definitions can be looked up."""
+    from ..abstract_cloze.wordnet import DefinitionLookup
+
+    found = DefinitionLookup().wordnet
+    print(f"WordNet is in {found.place}: {sum(1 for _ in found.reader.all_lemma_names()):,} words")
+
+
+@app.command()
+@click.option("--folder", type=PATH, default=Path(".demo"), show_default=True, help="Where to write.")
+def demo(folder: Path) -> None:
+    """Read sentences with the packaged model, and fine-tune it."""
+    from ..demo import main
+
+    main(["--folder", str(folder)])

@@ -1,0 +1,79 @@
+"""Commands that run a model on text: scope, answer, cloze."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from .app import app
+from .drawing import show_scopes, terminal_has_colour
+from .loading import load_pipeline
+
+_MODEL = "A folder or a name on the Hub  [default: the packaged model]"
+
+
+@app.command()
+@click.argument("texts", metavar="TEXT...", nargs=-1, required=True)
+@click.option("--model", help=_MODEL)
+@click.option("--convention", help="cd-sco, bioscope or sfu, if the model knows several.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a text.")
+def scope(texts: Sequence[str], model: str | None, convention: str | None, as_json: bool) -> None:
+    """Show the negation cues of texts, and their scopes.
+
+    TEXT "-" stands for the lines of the standard input.
+    """
+    negation = load_pipeline(model, "negation-scope")
+    colour = terminal_has_colour()
+    for text in _lines(texts):
+        cues = negation(text, convention=convention)
+        if as_json:
+            print(json.dumps({"text": text, "cues": cues}, ensure_ascii=False), flush=True)
+        else:
+            print(show_scopes(text, cues, colour), flush=True)
+
+
+@app.command()
+@click.argument("question")
+@click.argument("context", metavar="TEXT")
+@click.option("--model", "models", multiple=True, help=f"{_MODEL}; several vote.")
+def answer(question: str, context: str, models: Sequence[str]) -> None:
+    """Answer a question from a text.
+
+    TEXT "-" stands for the standard input.
+    """
+    from ..pipelines.question_answering_ensemble import ExtractiveQuestionAnsweringEnsemble
+
+    names: Sequence[str | None] = models or [None]
+    members = [load_pipeline(name, "extractive-question-answering") for name in names]
+    reader = members[0] if len(members) == 1 else ExtractiveQuestionAnsweringEnsemble(members)
+    print(json.dumps(reader(question=question, context=_whole(context)), ensure_ascii=False))
+
+
+@app.command()
+@click.argument("question")
+@click.argument("article")
+@click.argument("options", metavar="OPTION...", nargs=-1, required=True)
+@click.option("--model", help=_MODEL)
+def cloze(question: str, article: str, options: Sequence[str], model: str | None) -> None:
+    """Rank words for the gap in a summary of an article, best first.
+
+    The gap in QUESTION is written as @placeholder; ARTICLE "-" stands for the standard input.
+    """
+    fill = load_pipeline(model, "abstract-cloze")
+    for choice in fill({"article": _whole(article), "question": question, "options": list(options)}):
+        print(json.dumps(choice, ensure_ascii=False))
+
+
+def _lines(given: Sequence[str]) -> Iterator[str]:
+    for text in given:
+        if text == "-":
+            yield from (line.rstrip("\r\n") for line in sys.stdin if line.strip())
+        else:
+            yield text
+
+
+def _whole(given: str) -> str:
+    return sys.stdin.read() if given == "-" else given

@@ -1,0 +1,112 @@
+"""Commands that train and score: train, evaluate, recipes, reproduce."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from .app import PATH, app
+
+_PASS_ON = {"ignore_unknown_options": True, "help_option_names": []}
+
+
+@app.command(context_settings=_PASS_ON, options_metavar="")
+@click.argument("task")
+@click.argument("arguments", metavar="[RECIPE] [OPTIONS...]", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def train(context: click.Context, task: str, arguments: Sequence[str]) -> None:
+    """Fine-tune a model and score it.
+
+    TASK is negation-scope, extractive-question-answering or abstract-cloze. What follows is the command line of its
+    script in run_glue_style; TASK --help lists the options, and clozeformers recipes the recipes.
+    """
+    from ..tasks import task_named
+
+    if task in ("-h", "--help"):
+        print(context.get_help())
+    else:
+        task_named(task).main(list(arguments))
+
+
+@app.command()
+@click.argument("task")
+@click.argument("model")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--output_dir", type=PATH, help="Keep predictions, scores and a card here.")
+def evaluate(task: str, model: str, files: Sequence[str], output_dir: Path | None) -> None:
+    """Score a model on files with labels, each a test set."""
+    from ..tasks import task_named
+
+    with tempfile.TemporaryDirectory() as unkept:
+        given = ["--model_name_or_path", model, "--test_file", *files, "--output_dir", str(output_dir or unkept)]
+        task_named(task).main(given)
+
+
+@app.command()
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+def recipes(names: Sequence[str]) -> None:
+    """List the recipes that the package has, or print some."""
+    from ..tasks import TASKS
+    from ..training.recipe import find_recipe, recipe_files
+
+    for name in names:
+        owner = next((task for task in TASKS if name in recipe_files(task.name)), TASKS[0])
+        print(find_recipe(owner.name, name).read_text(encoding="utf-8"), end="")
+    for task in () if names else TASKS:
+        print(task.pipeline_name, *recipe_files(task.name), sep="\n  ")
+
+
+@app.command()
+@click.argument("experiment")
+@click.argument("arguments", metavar="[-- OPTIONS...]", nargs=-1)
+@click.option("--output_dir", type=PATH, required=True, help="The folder of all runs.")
+@click.option("--file", "files", metavar="NAME=PATH", multiple=True, help="A data file that the experiment names.")
+@click.option("--table", "tables", multiple=True, help="This table or figure only.")
+@click.option("--print", "only_print", is_flag=True, help="Run nothing.")
+@click.option("--record", type=PATH, help="Write the numbers to this file, for `make results`.")
+def reproduce(
+    experiment: str,
+    arguments: Sequence[str],
+    *,
+    output_dir: Path,
+    files: Sequence[str],
+    tables: Sequence[str],
+    only_print: bool,
+    record: Path | None,
+) -> None:
+    """Run what is missing of a paper's tables, and print them.
+
+    EXPERIMENT is a file, or the name of one in the package. OPTIONS are passed on to the training script.
+    """
+    from ..files import write_json
+    from ..tasks import task_named
+    from ..text import did_you_mean
+    from ..training.experiment_file import find_experiment, read_experiment
+    from ..training.experiment_tables import LEGEND, render_experiment
+    from ..training.reproduction import Reproduction
+
+    read = read_experiment(find_experiment(experiment))
+    task = task_named(read.task)
+    for name in tables:
+        if name not in read.tables:
+            suggested = did_you_mean(name, read.tables) or f"; there are {', '.join(read.tables)}"
+            raise ValueError(f"{read.path} has no table {name!r}{suggested}")
+    wanted = list(tables) or list(read.tables)
+    for given in files:
+        if "=" not in given:
+            raise ValueError(f"--file {given}: give --file NAME=PATH; the names are {', '.join(read.files)}")
+    paths = {name: Path(path) for name, _, path in (given.partition("=") for given in files)}
+    reproduction = Reproduction(read, output_dir / read.name, paths, arguments)
+    if not only_print:
+        for line in reproduction.run(wanted, task.main, task.vote_scores):
+            print(line, flush=True)
+    results = reproduction.results()
+    figures = reproduction.figures(wanted, task.analysis.analyze_files if task.has_analysis else None)
+    if record is not None:
+        write_json({"experiment": read.name, "cells": results, "figures": figures}, record)
+    print(f"# {read.title}\n\n{LEGEND}\n\n{render_experiment(read, results, wanted, figures)}")
+    if reproduction.failures:
+        raise ValueError(f"{len(reproduction.failures)} of the runs have failed: {'; '.join(reproduction.failures)}")
