@@ -1,0 +1,75 @@
+"""The command that predicts whole data sets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .app import PATH, app
+
+_FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet")  # here, so that help needs no pandas
+
+
+@app.command()
+@click.argument("task")
+@click.argument("source")
+@click.argument("folder", type=PATH)
+@click.option("--model", help="A folder or a name on the Hub  [default: the packaged model]")
+@click.option("--column", "columns", metavar="INPUT=COLUMN", multiple=True, help="Where an input stands.")
+@click.option("--set", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter of the pipeline.")
+@click.option("--split", default="train", show_default=True, help="Of a data set on the Hub.")
+@click.option("--format", type=click.Choice(_FORMATS), default="jsonl", show_default=True)
+@click.option("--on_error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True)
+@click.option("--batch_size", type=click.IntRange(min=1), default=32, show_default=True)
+@click.option("--rows_per_shard", type=click.IntRange(min=1), default=1000, show_default=True)
+def predict(
+    task: str,
+    source: str,
+    folder: Path,
+    *,
+    model: str | None,
+    columns: Sequence[str],
+    parameters: Sequence[str],
+    split: str,
+    **options: Any,
+) -> None:
+    """Predict all rows of a data set, in shards; goes on after an interruption.
+
+    SOURCE is a file or folder of text, JSON lines, CSV or Parquet, "-" for the standard input, or a data set on the
+    Hub. FOLDER gets all columns, the prediction, and with --on_error skip the reason where there is none.
+    """
+    from ..prediction.engines import predict_here
+    from ..prediction.predictor import Predictor
+    from ..prediction.shards import Shards
+    from ..prediction.sources import count_rows, read_source
+
+    renamed = _pairs("--column", columns)
+    given = {name: _value(value) for name, value in _pairs("--set", parameters).items()}
+    settings = {"task": task, "model": model, "source": source, "split": split, "columns": renamed, "set": given}
+    on_error, batch_size = options["on_error"], options["batch_size"]
+    shards = Shards(folder, settings | {"on_error": on_error}, options["format"], options["rows_per_shard"])
+    build = partial(Predictor, task, model, columns=renamed, on_error="skip", batch_size=batch_size, **given)
+    shown: dict[str, Any] = {"total": count_rows(source), "progress": sys.stderr.isatty()}
+    failed = predict_here(read_source(source, split), shards, build, on_error=on_error, **shown)
+    print(f"{folder}: finished" + (f"; {failed} rows have an error" if failed else ""))
+
+
+def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    for pair in given:
+        if "=" not in pair:
+            raise ValueError(f"{option} {pair}: give {option} NAME=VALUE")
+    return {name: value for name, _, value in (pair.partition("=") for pair in given)}
+
+
+def _value(text: str) -> Any:
+    """A value as JSON has it, or else a string."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,87 @@
+"""The unit of work: a batch of rows in, the predictions of a pipeline out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from transformers import pipeline
+
+from ..files import finite_or_none
+from ..tasks import task_named
+from ..text import did_you_mean
+
+PREDICTION, ERROR = "prediction", "error"
+_TEXT = ("text",)
+
+
+class Predictor:
+    """Run a task's pipeline on batches of rows.
+
+    It is what `datasets.Dataset.map(..., batched=True)` and Ray Data's `map_batches` call alike::
+
+        rows.map(Predictor("negation-scope"), batched=True)
+
+    Args:
+        task: name of the pipeline.
+        model: a folder or a name on the Hub; None for the packaged model.
+        columns: names of the columns that are the pipeline's inputs, where they are others: `{"text": "sentence"}`.
+        on_error: `"raise"`, or `"skip"`: a row that cannot be read has no prediction, and the reason as its error.
+        batch_size: rows in a forward pass.
+        **options: of the pipeline, such as `device` and `convention`.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        model: str | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        on_error: str = "raise",
+        batch_size: int = 32,
+        **options: Any,
+    ) -> None:
+        names = task_named(task).pipeline.input_names or _TEXT
+        for name in columns or {}:
+            if name not in names:
+                hint = did_you_mean(name, names) or f"; there are {', '.join(names)}"
+                raise ValueError(f"{task} has no input {name!r}{hint}")
+        self.columns = {name: (columns or {}).get(name, name) for name in names}
+        self.on_error = on_error
+        self.pipeline = pipeline(task, model=model, batch_size=batch_size, trust_remote_code=False, **options)
+
+    def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+        """Predict a batch.
+
+        Args:
+            batch: column -> values.
+
+        Returns:
+            `prediction`, as JSON, and `error`, empty where there is none: values of one type, whatever the results.
+
+        Raises:
+            ValueError: a column is missing; a row cannot be read, unless `on_error` is `"skip"`.
+        """
+        missing = [column for column in self.columns.values() if column not in batch]
+        if missing:
+            raise ValueError(
+                f"there is no column {', '.join(missing)}; there are {', '.join(batch)}: name those that the inputs "
+                f"{', '.join(self.columns)} stand in"
+            )
+        values = zip(*(map(_plain, batch[column]) for column in self.columns.values()), strict=True)
+        inputs = [dict(zip(self.columns, row, strict=True)) for row in values]
+        results = self.pipeline(inputs, on_error=self.on_error) if inputs else []
+        failed = [isinstance(result, dict) and set(result) == {"error"} for result in results]
+        return {
+            PREDICTION: [
+                "" if is_failed else json.dumps(finite_or_none(result), ensure_ascii=False)
+                for result, is_failed in zip(results, failed, strict=True)
+            ],
+            ERROR: [result["error"] if is_failed else "" for result, is_failed in zip(results, failed, strict=True)],
+        }
+
+
+def _plain(value: Any) -> Any:
+    """A value as Python has it: Ray hands over arrays of numpy."""
+    return value.tolist() if hasattr(value, "tolist") else value
