@@ -152,6 +152,15 @@ def test_wrong_options(arguments: list[str], message: str, model: str, tmp_path:
     source = write(tmp_path / "rows.jsonl", ROWS)
     assert main(["predict", "negation-scope", source, str(tmp_path / "out"), "--model", model, *arguments]) == 2
     assert message in capsys.readouterr().err
+    assert main(["predict", "negation-scope", source, str(tmp_path / "out"), "--model", model]) == 0
+
+
+def test_parts_of_another_command_are_left(model: str, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "part-00000.jsonl").write_text("{}\n")
+    source = write(tmp_path / "rows.jsonl", ROWS)
+    assert main(["predict", "negation-scope", source, str(tmp_path), "--model", model]) == 2
+    assert "manifest.json does not exist; give another folder" in capsys.readouterr().err
+    assert (tmp_path / "part-00000.jsonl").read_text() == "{}\n"
 
 
 def test_a_killed_command_goes_on(model: str, tmp_path: Path) -> None:

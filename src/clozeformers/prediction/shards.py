@@ -47,16 +47,14 @@ class Shards:
     def begin(self) -> None:
         """Check the folder, and remove what a killed command has left unfinished."""
         manifest = self.folder / MANIFEST
-        if manifest.exists():
-            known = read_json_object(manifest, "delete it to begin again")["settings"]
+        if any(self.folder.glob("part-*")):
+            known = read_json_object(manifest, "give another folder")["settings"]
             changed = sorted(name for name in known | self.settings if known.get(name) != self.settings.get(name))
             if changed:
                 raise ValueError(
                     f"{self.folder} holds predictions with other {', '.join(changed)}; give another folder, or the "
                     "same settings to go on"
                 )
-        elif any(self.folder.glob("part-*")):
-            raise ValueError(f"{self.folder} holds parts without a {MANIFEST}; give another folder")
         self.folder.mkdir(parents=True, exist_ok=True)
         remove_unfinished(self.folder)
         write_json({"settings": self.settings, "finished": False}, manifest)
