@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clozeformers.negation_scope import load_corpus
 from clozeformers.negation_scope.cue_labels import cues_of_labels
 from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, cue_of_row, found_scores, negation_of_row
-from clozeformers.negation_scope.cues import CUES_BEFORE, SINGLE_CUES, find_cues
+from clozeformers.negation_scope.cues import CUES_BEFORE, SINGLE_CUES, find_cues, mark_candidates
 from clozeformers.negation_scope.encoding import label_sentences
 from clozeformers.words import Word, sentence_ends, split_words, words_of_tokens
 
@@ -176,6 +176,12 @@ def test_linear_time(piece: str) -> None:
     begin = time.process_time()
     find_cues(words)
     assert time.process_time() - begin < 2
+
+
+def test_candidates_are_the_words_of_cues() -> None:
+    words = split_words("It isn't impossible, and he is neither tall nor, not only here, unable.")
+    marked = [word.text for word, mark in zip(words, mark_candidates(words), strict=True) if mark]
+    assert marked == ["n't", "impossible", "neither", "nor", "unable"]
 
 
 needs_corpora = pytest.mark.skipif("CLOZEFORMERS_CORPORA" not in os.environ, reason="CLOZEFORMERS_CORPORA is not set")

@@ -187,7 +187,9 @@ def test_cues_and_scopes_are_learnt_together(input_: str, task: TinyTask, tmp_pa
     assert record["corpora"]["mine"] == {"sentences": 4, "cues": 4, "scopes": 4}
     assert "cue F1, lexicon" in (tmp_path / "run" / "README.md").read_text()
     assert record["scores"]["mine"]["both_cue_f1"]["mean"] == 100
-    assert AutoConfig.from_pretrained(tmp_path / "run").finds_cues
+    config = AutoConfig.from_pretrained(tmp_path / "run")
+    assert config.finds_cues
+    assert config.candidate_token == "[CANDIDATE]"
     negation = pipeline("negation-scope", model=str(tmp_path / "run"), device="cpu", batch_size=2)
     texts = ["it is not never here\n\nit is impossible", "it is here", "", "it is not here"]
     results = negation(texts)

@@ -43,6 +43,8 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         convention_tokens: of a model of several conventions, the token that replaces `cue_token` under each. Where no
             token precedes the cue words, in unchanged input and where cues are found, it begins the sentence.
         finds_cues: add a head that labels the cues themselves, in input without cue tokens.
+        candidate_token: token inserted before each word that the lexicon takes for a cue, where cues are found and in
+            unchanged input; None for none.
         affixes: whether affixes (*im*possible) are cues, which the pipeline then looks for; None if it is not known.
     """
 
@@ -55,6 +57,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     kind: str | None = None
     conventions: list[str] | None = None
     finds_cues: bool = False
+    candidate_token: str | None = None
     affixes: bool | None = None
     convention_tokens: dict[str, str] | None = None
 
@@ -75,25 +78,34 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         """Whether the head is a single linear layer."""
         return self.attention_variant is None or self.num_attention_blocks == 0
 
-    def cue_tokens(self, conventions: Sequence[str | None]) -> list[str] | None:
-        """Token before the cue words of each example, given its convention; None for unchanged input.
+    def mark_tokens(self, conventions: Sequence[str | None], finds_cues: bool = False) -> list[str] | None:
+        """Token before the marked words of each example, given its convention; None for none.
 
-        Under a convention that the model was not trained on, it follows its first one.
+        The words of the cue are marked or, in unchanged input and where cues are found, those that the lexicon takes
+        for cues, see `marks_candidates`. Under a convention that the model was not trained on, it follows its first.
+
+        Args:
+            conventions: of the examples.
+            finds_cues: whether the sentences are read to find their cues.
         """
-        if self.cue_token is None:
-            return None
+        if self.marks_candidates(finds_cues):
+            return None if self.candidate_token is None else [self.candidate_token] * len(conventions)
         tokens = self.convention_tokens or {}
-        return [tokens.get(str(convention), self.cue_token) for convention in conventions]
+        return [tokens.get(str(convention), str(self.cue_token)) for convention in conventions]
+
+    def marks_candidates(self, finds_cues: bool = False) -> bool:
+        """Whether the lexicon's cues are marked, if any words are, in place of the cue."""
+        return finds_cues or self.cue_token is None
 
     def start_tokens(self, conventions: Sequence[str | None], finds_cues: bool = False) -> list[str] | None:
         """Token at the beginning of each sentence, given its convention; None for none.
 
         Args:
-            conventions: as for `cue_tokens`.
+            conventions: as for `mark_tokens`.
             finds_cues: whether the sentences are read to find their cues.
         """
         tokens = self.convention_tokens
-        if not tokens or not (finds_cues or self.cue_token is None):
+        if not tokens or not self.marks_candidates(finds_cues):
             return None
         first = tokens.get((self.conventions or [""])[0], next(iter(tokens.values())))
         return [tokens.get(str(convention), first) for convention in conventions]

@@ -176,6 +176,12 @@ def check_convention(convention: Any) -> None:
         raise ValueError(f"convention is {truncate_repr(convention)}; it must be {known} or None")
 
 
+def mark_candidates(words: Sequence[Word]) -> list[int]:
+    """Mark the words that hold a cue of any kind: 0 or 1 a word."""
+    spans = [part for parts in find_cues(words) for part in parts]
+    return [int(any(start < word.end and word.start < end for start, end in spans)) for word in words]
+
+
 def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | None = None) -> list[tuple[Span, ...]]:
     """Find the negation cues of a text, in linear time.
 

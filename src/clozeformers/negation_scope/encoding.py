@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 from datasets import Dataset, concatenate_datasets
 
+from ..words import words_of_tokens
 from .collator import IGNORED_LABEL
 from .corpora.schema import Kind, sentence_id
 from .cue_labels import AFFIX, CUE, NO_CUE, PART
+from .cues import mark_candidates
 from .windows import NO_WORD, encode_cues
 
 logger = logging.getLogger(__name__)
@@ -83,7 +85,8 @@ def encode_dataset(
             batch["tokens"],
             batch["cue"],
             max_length=max_length,
-            cue_tokens=config.cue_tokens(batch["corpus"]),
+            mark_tokens=config.mark_tokens(batch["corpus"]),
+            marked=candidates(batch["tokens"]) if config.candidate_token and config.marks_candidates() else None,
             start_tokens=config.start_tokens(batch["corpus"]),
             max_cue_length=config.max_cue_length,
             overlapping=overlapping,
@@ -121,18 +124,21 @@ def encode_dataset(
 
 
 def encode_labelled(sentences: Sequence[LabelledSentence], tokenizer: Any, *, max_length: int, config: Any) -> Dataset:
-    """Encode sentences to find cues in, without cue tokens; the arguments are those of `encode_dataset`.
+    """Encode sentences to find cues in; the arguments are those of `encode_dataset`.
 
     Returns:
         One row a window: `input_ids`, `cue_mask` (all 0), `word_ids`, `cue_labels` (at the first piece of each word,
         -100 elsewhere), `labels` (all -100), `length`, and `row`, the index of the sentence.
     """
+    tokens, conventions = [each.tokens for each in sentences], [each.corpus for each in sentences]
     windows = encode_cues(
         tokenizer,
-        [sentence.tokens for sentence in sentences],
+        tokens,
         None,
         max_length=max_length,
-        start_tokens=config.start_tokens([sentence.corpus for sentence in sentences], finds_cues=True),
+        mark_tokens=config.mark_tokens(conventions, finds_cues=True),
+        marked=candidates(tokens) if config.candidate_token else None,
+        start_tokens=config.start_tokens(conventions, finds_cues=True),
     )
     return Dataset.from_list(
         [
@@ -148,6 +154,11 @@ def encode_labelled(sentences: Sequence[LabelledSentence], tokenizer: Any, *, ma
             for window in windows
         ]
     )
+
+
+def candidates(sentences: Iterable[Sequence[str]]) -> list[list[int]]:
+    """Of the tokens of each sentence, those that the lexicon takes for cues."""
+    return [mark_candidates(words_of_tokens(tokens)) for tokens in sentences]
 
 
 def join_features(scopes: Dataset, cues: Dataset) -> Dataset:

@@ -14,7 +14,7 @@ from ..training.pretrained import loading
 from .arguments import NEW_HEAD, NegationDataArguments, NegationModelArguments
 from .corpora.loading import load_corpus
 from .corpora.schema import CORPUS_HAS_AFFIXES, NEGATION_FEATURES, sentence_id
-from .windows import CUE_TOKEN, add_cue_token, convention_token
+from .windows import CANDIDATE_TOKEN, CUE_TOKEN, add_cue_token, convention_token
 
 
 def load_corpora(data_args: NegationDataArguments, seed: int) -> corpora.Corpora:
@@ -61,6 +61,8 @@ def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
         affixes |= CORPUS_HAS_AFFIXES.get(corpus, text.split() != words)
     conventions = [convention for convention in CORPUS_HAS_AFFIXES if convention in set(train["corpus"])]
     config.kind, config.conventions, config.affixes = train[0]["kind"], conventions, affixes
+    if config.finds_cues and config.kind == "negation":  # the lexicon has no cues of speculation
+        config.candidate_token = CANDIDATE_TOKEN
     if conventions and (len(conventions) > 1 or config.convention_tokens):
         own = {convention: convention_token(convention) for convention in conventions}
         config.convention_tokens = (config.convention_tokens or {}) | own
@@ -93,6 +95,7 @@ def load_model(
     config = model.config
     set_cue_fields(config, data_args.input == "augment", train)
     tokens = list((config.convention_tokens or {}).values()) or ([config.cue_token] if config.cue_token else [])
+    tokens += [config.candidate_token] if config.candidate_token else []
     if tokens and add_cue_token(tokenizer, *tokens):
         model.resize_token_embeddings(len(tokenizer))
     length, shortest = int(data_args.max_length or 0), tokenizer.num_special_tokens_to_add() + 2

@@ -12,6 +12,7 @@ from typing import Any
 
 NO_WORD = -1
 CUE_TOKEN = "[CUE]"
+CANDIDATE_TOKEN = "[CANDIDATE]"
 
 
 def convention_token(convention: str) -> str:
@@ -50,7 +51,8 @@ def encode_cues(
     cues: Sequence[Sequence[int]] | None,
     *,
     max_length: int,
-    cue_tokens: Sequence[str] | None = None,
+    mark_tokens: Sequence[str] | None = None,
+    marked: Sequence[Sequence[int]] | None = None,
     start_tokens: Sequence[str] | None = None,
     max_cue_length: int = 0,
     overlapping: bool = False,
@@ -66,8 +68,8 @@ def encode_cues(
         sentences: words of each sentence.
         cues: 0 or 1 a word, for each sentence; None for sentences to find cues in.
         max_length: most pieces in an input, special tokens included.
-        cue_tokens: for each sentence, the token to put before each cue word ("augment"), known to the tokenizer; None
-            for none ("normal").
+        mark_tokens: for each sentence, the token to put before each marked word, known to the tokenizer; None for none.
+        marked: 0 or 1 a word, for each sentence; by default, the words of the cue are marked ("augment").
         start_tokens: for each sentence, the token to begin it with, in all of its windows; None for none.
         max_cue_length: most pieces marked as the cue; of a longer cue, the first are marked.
         overlapping: give a long sentence several windows.
@@ -77,16 +79,16 @@ def encode_cues(
     """
     # `get_vocab` would copy the whole vocabulary at each call.
     no_id = (None, tokenizer.unk_token_id)
-    own = {*(cue_tokens or ()), *(start_tokens or ())}
+    own = {*(mark_tokens or ()), *(start_tokens or ())}
     for unknown in sorted(token for token in own if tokenizer.convert_tokens_to_ids(token) in no_id):
         raise ValueError(f"the tokenizer does not know the cue token {unknown!r}; call add_cue_token(tokenizer) first")
     if not sentences:
         return []
     none = [None] * len(sentences)
-    marks = [[0] * len(words) for words in sentences] if cues is None else cues
+    own_cues = [[0] * len(words) for words in sentences] if cues is None else cues
     batch = [
         _insert_tokens(*example)
-        for example in zip(sentences, marks, cue_tokens or none, start_tokens or none, strict=True)
+        for example in zip(sentences, marked or own_cues, mark_tokens or none, start_tokens or none, strict=True)
     ]
     encoded = tokenizer(
         [[text for text, _, _ in items] for items in batch],
@@ -95,7 +97,7 @@ def encode_cues(
         verbose=False,
     )
     windows: list[EncodedWindow] = []
-    for example, (items, cue) in enumerate(zip(batch, marks, strict=True)):
+    for example, (items, cue) in enumerate(zip(batch, own_cues, strict=True)):
         item_ids = encoded.word_ids(example)
         owners = [NO_WORD if item is None else items[item][1] for item in item_ids]
         word_ids = [NO_WORD if item is None else items[item][2] for item in item_ids]
@@ -112,13 +114,13 @@ def encode_cues(
 
 
 def _insert_tokens(
-    words: Sequence[str], cue: Sequence[int], cue_token: str | None, start_token: str | None
+    words: Sequence[str], marked: Sequence[int], mark_token: str | None, start_token: str | None
 ) -> list[tuple[str, int, int]]:
     """List words and tokens of ours, each with the word that it belongs to, and the word that it is."""
     items = [] if start_token is None else [(start_token, NO_WORD, NO_WORD)]
-    for number, (word, is_cue) in enumerate(zip(words, cue, strict=True)):
-        if cue_token is not None and is_cue:
-            items.append((cue_token, number, NO_WORD))
+    for number, (word, is_marked) in enumerate(zip(words, marked, strict=True)):
+        if mark_token is not None and is_marked:
+            items.append((mark_token, number, NO_WORD))
         items.append((word, number, number))
     return items
 

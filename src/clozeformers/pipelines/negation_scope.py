@@ -12,9 +12,10 @@ from torch.nn.utils.rnn import pad_sequence
 from ..modeling.configuration_negation_scope import NUM_CUE_LABELS
 from ..negation_scope.collator import NegationCollator
 from ..negation_scope.cue_labels import AFFIX, NO_CUE, cues_of_labels, labels_of_pieces
-from ..negation_scope.cues import Span, check_convention
+from ..negation_scope.cues import Span, check_convention, mark_candidates
 from ..negation_scope.inputs import CueDetector, CueInSentence, GivenText, cues_of_text, read_input
 from ..negation_scope.windows import EncodedWindow, encode_cues, word_probabilities
+from ..words import Word
 from .base import TextPipeline, check_flags
 
 _FALLBACK_MAX_LENGTH = 512
@@ -103,30 +104,31 @@ class NegationScopePipeline(TextPipeline):
         if given.cues is not None or cue_detector is not None or not self.model.config.finds_cues:
             cues = cues_of_text(given, self.max_length, affixes, convention, cue_detector)
             return self._encode_scopes(cues, convention)
-        sentences = [[word.text for word in sentence] for sentence in given.sentences]
-        windows = encode_cues(
-            self.tokenizer,
-            sentences,
-            None,
-            max_length=self.max_length,
-            start_tokens=self.model.config.start_tokens([convention] * len(sentences), finds_cues=True),
-        )
+        windows = self._encode(given.sentences, None, convention)
         return {"given": given, "sentences": windows, "affixes": affixes, "convention": convention}
 
     def _encode_scopes(self, cues: list[CueInSentence], convention: str | None) -> dict[str, Any]:
-        config = self.model.config
-        windows = encode_cues(
+        windows = self._encode([cue.words for cue in cues], [cue.cue_words for cue in cues], convention)
+        features = [{"input_ids": window.input_ids, "cue_mask": window.cue_mask} for window in windows]
+        return {"features": features, "cues": cues, "windows": windows}
+
+    def _encode(
+        self, sentences: Sequence[Sequence[Word]], cues: list[list[int]] | None, convention: str | None
+    ) -> list[EncodedWindow]:
+        """Encode sentences, each with a cue to read its scope, or all without to find their cues."""
+        config, conventions, finds_cues = self.model.config, [convention] * len(sentences), cues is None
+        marks_candidates = config.candidate_token is not None and config.marks_candidates(finds_cues)
+        return encode_cues(
             self.tokenizer,
-            [[word.text for word in cue.words] for cue in cues],
-            [cue.cue_words for cue in cues],
+            [[word.text for word in sentence] for sentence in sentences],
+            cues,
             max_length=self.max_length,
-            cue_tokens=config.cue_tokens([convention] * len(cues)),
-            start_tokens=config.start_tokens([convention] * len(cues)),
+            mark_tokens=config.mark_tokens(conventions, finds_cues),
+            marked=[mark_candidates(sentence) for sentence in sentences] if marks_candidates else None,
+            start_tokens=config.start_tokens(conventions, finds_cues),
             max_cue_length=config.max_cue_length,
             overlapping=True,
         )
-        features = [{"input_ids": window.input_ids, "cue_mask": window.cue_mask} for window in windows]
-        return {"features": features, "cues": cues, "windows": windows}
 
     def _complete(self, examples: list[dict[str, Any]], batch_size: int) -> None:
         """Let the model find the cues of the inputs that have none, and encode the windows of their sentences."""
