@@ -76,7 +76,7 @@ models: $(VENV)/ready ## train the packaged models again, in some hours: make mo
 	head -2000 $(MODELS)/texts.txt > $(MODELS)/unlabelled.txt
 	$(PY) -m clozeformers.corpus_texts --negation $(CD_SCO)-training-09032012.txt $(CORPORA)/bioscope $(CORPORA)/sfu \
 		--output $(MODELS)/sentences.txt
-	$(PY) -m clozeformers.training.small_encoder $(ENCODER) --layers 0 1 3 5 --vocab_size 8000 --texts $(MODELS)/texts.txt \
+	$(PY) -m clozeformers.training.small_encoder $(ENCODER) --layers 0 1 3 5 --vocab_size 8000 --steps 2000 --texts $(MODELS)/texts.txt \
 		$(MODELS)/sentences.txt $(MODELS)/sentences.txt $(MODELS)/sentences.txt --output_dir $(MODELS)/minilm-4
 	$(PY) -m tests.negation_scope.hard_sentences $(MODELS)/hard-sentences.jsonl
 	$(SCOPES) minilm-4-cues-and-scopes --model_name_or_path $(MODELS)/minilm-4 --train_file $(CORPORA)/bioscope \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizer
 
+from clozeformers.training.imitation import imitate
 from clozeformers.training.small_encoder import main
 
 LETTERS = [prefix + letter for letter in "abcdefghijklmnopqrstuvwxyz." for prefix in ("", "##")]
@@ -78,8 +80,8 @@ def test_layers_are_kept(encoder: Path, tmp_path: Path) -> None:
     ("options", "error"),
     [
         (["--layers", "3"], "layers are 3; this encoder has the layers 0 to 2"),
-        (["--vocab_size", "100"], "--vocab_size and --texts belong together"),
-        (["--texts", "{texts}"], "--vocab_size and --texts belong together"),
+        (["--vocab_size", "100"], "--texts belongs to --vocab_size"),
+        (["--texts", "{texts}"], "--texts belongs to --vocab_size"),
         (["--vocab_size", "10", "--texts", "{texts}"], "vocab_size is 10; special tokens and single characters are"),
     ],
 )
@@ -98,3 +100,38 @@ def test_other_encoders_are_refused(encoder: Path, tmp_path: Path) -> None:
     AutoTokenizer.from_pretrained(encoder).save_pretrained(tmp_path / "other")
     with pytest.raises(ValueError, match="is a distilbert; only BERT"):
         main([str(tmp_path / "other"), "--layers", "0", "--output_dir", str(tmp_path / "small")])
+
+
+def test_what_is_left_learns_the_states_of_the_whole(
+    encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole_encoder = tmp_path / "whole"  # whose layers make a difference
+    shutil.copytree(encoder, whole_encoder)
+    model = AutoModel.from_pretrained(encoder)
+    with torch.no_grad():
+        for weight in model.encoder.parameters():
+            weight.mul_(20)
+    model.save_pretrained(whole_encoder)
+    encoder = whole_encoder
+    files = ["--texts", str(encoder / "texts.txt"), "--layers", "0", "2"]
+    text, errors = "the patient denies fever", {}
+    for steps in ("0", "200"):
+        arguments = files[2:] if steps == "0" else [*files, "--steps", steps]
+        main([str(encoder), *arguments, "--output_dir", str(tmp_path / steps)])
+        own, whole = states(tmp_path / steps, text)[-1], states(encoder, text)[-1]
+        errors[steps] = float((own - whole).square().mean())
+    assert errors["200"] < errors["0"] / 2
+    assert "mean squared error of the states: " in capsys.readouterr().out
+    main([str(encoder), *files, "--steps", "200", "--output_dir", str(tmp_path / "again")])
+    assert torch.equal(states(tmp_path / "again", text)[-1], states(tmp_path / "200", text)[-1])
+
+
+def test_texts_without_words_teach_nothing(encoder: Path, tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text("\n \n")
+    files = ["--texts", str(tmp_path / "blank.txt"), "--output_dir", str(tmp_path / "x")]
+    with pytest.raises(ValueError, match=r"blank\.txt, line 1: the file is empty"):
+        main([str(encoder), "--steps", "1", *files])
+    with pytest.raises(ValueError, match="there is no text to learn from"):
+        imitate(
+            torch.nn.Linear(1, 1), torch.nn.Linear(1, 1), AutoTokenizer.from_pretrained(encoder), ["", " "], steps=1
+        )

@@ -1,9 +1,10 @@
 """Cut a smaller encoder out of a BERT: fewer layers, and the word pieces of a corpus.
 
-    python -m clozeformers.training.small_encoder sentence-transformers/all-MiniLM-L6-v2 --layers 0 2 3 5 \
-        --vocab_size 8000 --texts articles.txt reviews.txt --output_dir small-minilm
+    python -m clozeformers.training.small_encoder sentence-transformers/all-MiniLM-L6-v2 --layers 0 1 3 5 \
+        --vocab_size 8000 --steps 2000 --texts articles.txt reviews.txt --output_dir small-minilm
 
-Training goes on from the result as from any encoder, best with the larger model as a teacher.
+With `--steps`, what is left learns the states of the whole encoder on the texts. Training for a task goes on from the
+result as from any encoder.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from transformers import AutoModel, AutoTokenizer, BertTokenizer
 
 from ..errors import run_script
 from ..files import atomic_folder, read_text
+from .imitation import imitate
 from .pretrained import loading
 
 # Latin letters and marks, Greek, general punctuation: no word of these scripts becomes unknown.
@@ -88,20 +90,30 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("encoder", help="a BERT: a name on the Hub or a folder")
     parser.add_argument("--layers", nargs="+", type=int, help="layers to keep, from 0; all without it")
     parser.add_argument("--vocab_size", type=int, help="word pieces to keep; all without it")
-    parser.add_argument("--texts", nargs="+", default=[], help="text files whose frequent word pieces are kept")
+    parser.add_argument("--steps", type=int, default=0, help="train this many steps to give the states of the whole")
+    parser.add_argument(
+        "--texts", nargs="+", default=[], help="text files: frequent word pieces are kept, states learnt"
+    )
     parser.add_argument("--output_dir", required=True, help="folder of the new encoder")
     given = parser.parse_args(arguments)
-    if (given.vocab_size is None) != (not given.texts):
-        raise ValueError("--vocab_size and --texts belong together: the frequent word pieces of the texts are kept")
+    if bool(given.vocab_size or given.steps) != bool(given.texts):
+        raise ValueError(
+            "--texts belongs to --vocab_size, which keeps its frequent pieces, and to --steps, which read it"
+        )
     with loading(given.encoder):
         model = AutoModel.from_pretrained(given.encoder)
         tokenizer: Any = AutoTokenizer.from_pretrained(given.encoder)
     if model.config.model_type != "bert" or not isinstance(tokenizer, BertTokenizer):
         raise ValueError(f"{given.encoder} is a {model.config.model_type}; only BERT with its tokenizer can be cut")
+    lines = [line for path in given.texts for line in read_text(path).splitlines()]
     if given.layers is not None:
         keep_layers(model, given.layers)
-    if given.texts:
-        lines = (line for path in given.texts for line in read_text(path).splitlines())
+    if given.steps:
+        with loading(given.encoder):
+            teacher = AutoModel.from_pretrained(given.encoder)
+        error = imitate(model, teacher, tokenizer, lines, steps=given.steps)
+        print(f"mean squared error of the states: {error:.4f}")
+    if given.vocab_size:
         tokenizer = cut_vocabulary(model, tokenizer, frequent_pieces(tokenizer, lines, given.vocab_size))
     with atomic_folder(Path(given.output_dir)) as folder:
         model.save_pretrained(folder)
