@@ -106,6 +106,13 @@ def test_command_line(demo_output, capsys):
     assert capsys.readouterr().out == "{I do} [not] {know the answer}.\n"
 
 
+def test_whole_files_are_predicted(demo_output):
+    Path("sentences.txt").write_text("I do not know the answer.\nAll is well.\n")
+    [command] = [words for words in COMMANDS if words[:2] == ["clozeformers", "predict"]]
+    assert clozeformers(command[1:]) == 0
+    assert Path("predictions/part-00000.csv").read_text().startswith("text,prediction,error\n")
+
+
 def test_negation_scope(demo_output):
     [line] = [code for kind, code in BLOCKS if kind == "json"]
     Path("corpus.jsonl").write_text(line * 6)

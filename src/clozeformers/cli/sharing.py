@@ -75,7 +75,7 @@ def wordnet_status() -> None:
 @app.command()
 @click.option("--folder", type=PATH, default=Path(".demo"), show_default=True, help="Where to write.")
 def demo(folder: Path) -> None:
-    """Read sentences with the packaged model, and fine-tune it."""
+    """Train a small model from scratch, and read sentences with it."""
     from ..demo import main
 
     main(["--folder", str(folder)])
