@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -161,6 +162,25 @@ def test_parts_of_another_command_are_left(model: str, tmp_path: Path, capsys: A
     assert main(["predict", "negation-scope", source, str(tmp_path), "--model", model]) == 2
     assert "manifest.json does not exist; give another folder" in capsys.readouterr().err
     assert (tmp_path / "part-00000.jsonl").read_text() == "{}\n"
+
+
+def test_columns_of_the_rows_are_not_replaced(model: str, tmp_path: Path, capsys: Any) -> None:
+    source = write(tmp_path / "rows.jsonl", [row | {"error": 3} for row in ROWS])
+    assert main(["predict", "negation-scope", source, str(tmp_path / "out"), "--model", model]) == 2
+    assert "the rows have a column error already; rename it" in capsys.readouterr().err
+
+
+def test_processes_share_the_shards(model: str, tmp_path: Path) -> None:
+    source = write(tmp_path / "rows.jsonl", ROWS)
+    words = ["predict", "negation-scope", source]
+    options = ["--model", model, "--rows_per_shard", "1"]
+    assert main([*words, str(tmp_path / "one"), *options]) == 0
+    launch = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1"]
+    launch += ["--mixed_precision", "no", "--dynamo_backend", "no", "--module", "clozeformers.cli"]
+    command = [sys.executable, *launch, *words, str(tmp_path / "two"), *options]
+    subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=True, capture_output=True)
+    assert read(tmp_path / "two") == read(tmp_path / "one")
+    assert json.loads((tmp_path / "two" / "manifest.json").read_text())["finished"]
 
 
 def test_a_killed_command_goes_on(model: str, tmp_path: Path) -> None:

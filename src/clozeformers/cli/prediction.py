@@ -51,11 +51,12 @@ def predict(
 
     renamed = _pairs("--column", columns)
     given = {name: _value(value) for name, value in _pairs("--set", parameters).items()}
+    device = given.pop("device", None)  # the same predictions wherever they are computed
     settings = {"task": task, "model": model, "source": source, "split": split, "columns": renamed, "set": given}
     on_error, batch_size = options["on_error"], options["batch_size"]
     shards = Shards(folder, settings | {"on_error": on_error}, options["format"], options["rows_per_shard"])
     build = partial(Predictor, task, model, columns=renamed, on_error="skip", batch_size=batch_size, **given)
-    shown: dict[str, Any] = {"total": count_rows(source), "progress": sys.stderr.isatty()}
+    shown: dict[str, Any] = {"device": device, "total": count_rows(source), "progress": sys.stderr.isatty()}
     failed = predict_here(read_source(source, split), shards, build, on_error=on_error, **shown)
     print(f"{folder}: finished" + (f"; {failed} rows have an error" if failed else ""))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import torch
 from accelerate import PartialState
 from transformers.utils.logging import tqdm
 
@@ -15,8 +16,9 @@ from .sources import Row
 def predict_here(
     rows: Iterable[Row],
     shards: Shards,
-    predictor: Callable[[], Predictor],
+    predictor: Callable[..., Predictor],
     *,
+    device: str | None = None,
     on_error: str = "raise",
     total: int | None = None,
     progress: bool = False,
@@ -26,7 +28,8 @@ def predict_here(
     Args:
         rows: of the source.
         shards: where they go.
-        predictor: builds the unit of work, which skips rows that cannot be read.
+        predictor: builds the unit of work, which skips rows that cannot be read, given a device.
+        device: by default, that of the process.
         on_error: `"raise"`, or `"skip"`.
         total: number of rows, if it is known.
         progress: show a bar.
@@ -37,11 +40,11 @@ def predict_here(
     Raises:
         ValueError: a row cannot be read; says which. The shards before are kept.
     """
-    state = PartialState()
+    state = PartialState(cpu=not torch.accelerator.is_available())
     if state.is_main_process:
         shards.begin()
     state.wait_for_everyone()
-    failed, run = 0, predictor()
+    failed, run = 0, predictor(device=device or state.device)
     bar = tqdm(total=total, unit="row", disable=not (progress and state.is_main_process))
     done = 0
     for shard in shards.waiting(rows, state.process_index, state.num_processes):

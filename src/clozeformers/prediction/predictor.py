@@ -61,8 +61,11 @@ class Predictor:
             `prediction`, as JSON, and `error`, empty where there is none: values of one type, whatever the results.
 
         Raises:
-            ValueError: a column is missing; a row cannot be read, unless `on_error` is `"skip"`.
+            ValueError: a column is missing, or has the name of a result; a row cannot be read, unless `on_error` is
+                `"skip"`.
         """
+        if taken := {PREDICTION, ERROR} & set(batch):
+            raise ValueError(f"the rows have a column {', '.join(sorted(taken))} already; rename it")
         missing = [column for column in self.columns.values() if column not in batch]
         if missing:
             raise ValueError(
