@@ -366,6 +366,20 @@ def test_a_record_makes_the_tables_of_results(tiny: Tiny, tmp_path: Path, monkey
     assert "| baseline | 90.00 (1) | 91.00 (1) | 92.00 (1) | 60.00 (1) |\n| OA-C | – | – | – | – |" in text
 
 
+def test_differences_have_the_columns_of_the_scores(tmp_path: Path) -> None:
+    small = SMALL.replace("{f1: F1}", "{f1: F1, pcs: PCS}").replace(", published: {first: [50, null]}", "")
+    (tmp_path / "small.yaml").write_text(small)
+    scores = {test: {"f1": 90.0, "pcs": 60.0} for test in ("test", "more")}
+    runs = [{"run": "", "scores": scores}]
+    cells = [{"model": name, "data": "one", "runs": runs} for name in ("first", "second")]
+    text = render_experiment(read_experiment(tmp_path / "small.yaml"), cells, ["Scores"])
+    scored, _, differences = text.partition("Difference to first")
+    header = "| model | test, F1 | test, PCS | more, F1 | more, PCS |"
+    assert header in scored
+    assert header in differences
+    assert "| first |" not in differences
+
+
 def test_the_example_of_contributing_is_an_experiment(tmp_path: Path) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (tmp_path / "own.yaml").write_text(text.partition("```yaml\n")[2].partition("```")[0])

@@ -123,7 +123,7 @@ def _layout(experiment: ExperimentFile, table: ScoreTable, show: Any, labels: An
     if table.rows == "data":
         header = ["trained on", "test set", *labels]
     else:
-        columns = next(iter(rows.values()))
+        columns = next(filter(None, rows.values()))  # the baseline has no row among the differences
         num_tests, num_measures = len({place[1:3] for place in columns}), len(table.measures)
         names = (
             [p.test] * (num_tests > 1) + [table.measures[p.measure]] * (num_measures > 1 or num_tests == 1)
