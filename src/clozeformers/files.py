@@ -212,8 +212,13 @@ def write_text(text: str, path: str | Path) -> None:
 
     Half a surrogate pair, which JSON can spell and UTF-8 cannot, is written as ``?``.
     """
+    write_bytes(text.encode("utf-8", "replace"), path)
+
+
+def write_bytes(content: bytes, path: str | Path) -> None:
+    """Write a file atomically, as `write_text` does."""
     with atomic_file(path) as unfinished:
-        unfinished.write_bytes(text.encode("utf-8", "replace"))
+        unfinished.write_bytes(content)
 
 
 @contextmanager

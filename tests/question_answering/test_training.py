@@ -181,7 +181,7 @@ def test_a_model_learns_and_its_folder_answers(task: TinyTask, tmp_path: Path, c
     context = "Ada wrote the poem. It rained that day. Hugo sold the map."
     found = answer(question="Who wrote the poem?", context=context)
     assert context[found["start"] : found["end"]] == found["answer"]
-    asked = ["answer", "Who wrote the poem?", context, "--model", str(tmp_path / "run"), str(tmp_path / "run")]
+    asked = ["answer", "Who wrote the poem?", context, *(2 * ["--model", str(tmp_path / "run")])]
     assert command_line(asked) == 0
     assert json.loads(capsys.readouterr().out)["answer"] == found["answer"]
     config = json.loads((tmp_path / "run" / "config.json").read_text())

@@ -15,6 +15,8 @@ from .app import PATH, app
 
 _FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet")  # here, so that help needs no pandas
 
+_COUNT = click.IntRange(min=1)
+
 
 @app.command()
 @click.argument("task")
@@ -24,10 +26,22 @@ _FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet")  # here, so that he
 @click.option("--column", "columns", metavar="INPUT=COLUMN", multiple=True, help="Where an input stands.")
 @click.option("--set", "parameters", metavar="NAME=VALUE", multiple=True, help="A parameter of the pipeline.")
 @click.option("--split", default="train", show_default=True, help="Of a data set on the Hub.")
-@click.option("--format", type=click.Choice(_FORMATS), default="jsonl", show_default=True)
-@click.option("--on_error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True)
-@click.option("--batch_size", type=click.IntRange(min=1), default=32, show_default=True)
-@click.option("--rows_per_shard", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option(
+    "--format",
+    type=click.Choice(_FORMATS),
+    metavar="FORMAT",
+    default="jsonl",
+    help=f"{'|'.join(_FORMATS)} (default: jsonl)",
+)
+@click.option(
+    "--on_error",
+    type=click.Choice(["raise", "skip"]),
+    default="raise",
+    show_default=True,
+    help="Rows that cannot be read.",
+)
+@click.option("--batch_size", type=_COUNT, metavar="N", default=32, show_default=True, help="Rows in a forward pass.")
+@click.option("--rows_per_shard", type=_COUNT, metavar="N", default=1000, show_default=True, help="Rows of a part.")
 def predict(
     task: str,
     source: str,
@@ -39,10 +53,10 @@ def predict(
     split: str,
     **options: Any,
 ) -> None:
-    """Predict all rows of a data set, in shards; goes on after an interruption.
+    """Predict all rows of a data set, in parts.
 
     SOURCE is a file or folder of text, JSON lines, CSV or Parquet, "-" for the standard input, or a data set on the
-    Hub. FOLDER gets all columns, the prediction, and with --on_error skip the reason where there is none.
+    Hub. FOLDER gets all columns and the prediction; the same command goes on after an interruption.
     """
     from ..prediction.engines import predict_here
     from ..prediction.predictor import Predictor

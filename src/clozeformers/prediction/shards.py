@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -10,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..files import atomic_file, finite_or_none, read_json_object, remove_unfinished, write_json
+from ..files import finite_or_none, read_json_object, remove_unfinished, write_bytes, write_json
 from .predictor import ERROR, PREDICTION
 from .sources import Row
 
@@ -75,10 +76,10 @@ class Shards:
         """Write a shard with its predictions; return the number of rows with an error."""
         pairs = zip(shard.rows, predicted[PREDICTION], predicted[ERROR], strict=True)
         rows = [row | {PREDICTION: prediction, ERROR: error} for row, prediction, error in pairs]
-        with atomic_file(self.path(shard.number)) as unfinished:
-            content = _ENCODERS[self.format.removesuffix(".gz")](rows)
-            # Without a time, so that the same rows are the same bytes.
-            unfinished.write_bytes(gzip.compress(content, mtime=0) if self.format.endswith(".gz") else content)
+        content = _ENCODERS[self.format.removesuffix(".gz")](rows)
+        # Without a time, so that the same rows are the same bytes.
+        content = gzip.compress(content, mtime=0) if self.format.endswith(".gz") else content
+        write_bytes(content, self.path(shard.number))
         return sum(map(bool, predicted[ERROR]))
 
     def finish(self) -> None:
@@ -100,9 +101,11 @@ def _json_lines(rows: Sequence[Row]) -> bytes:
 
 
 def _csv(rows: Sequence[Row]) -> bytes:
-    import pandas as pd
-
-    return pd.DataFrame(columns_of(rows)).to_csv(index=False).encode("utf-8", "replace")
+    written = io.StringIO()
+    writer = csv.DictWriter(written, list(columns_of(rows)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return written.getvalue().encode("utf-8", "replace")
 
 
 def _parquet(rows: Sequence[Row]) -> bytes:
