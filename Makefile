@@ -16,7 +16,7 @@ fuzz: export CLOZEFORMERS_FUZZ := 100000
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
 
-demo: $(VENV)/ready ## read sentences with the packaged model, then fine-tune it on clinical notes, in about a minute
+demo: $(VENV)/ready ## train a small model from scratch in about a minute and print the scopes it predicts
 	$(VENV)/bin/python -m clozeformers.demo
 
 test: $(VENV)/ready ## run the tests
@@ -53,7 +53,7 @@ bench: $(VENV)/ready ## measure speed and memory
 results: $(VENV)/ready ## write the tables of RESULTS.md and benchmarks/README.md
 	$(VENV)/bin/python benchmarks/update_tables.py
 
-# The data folder is laid out as in CONTRIBUTING.md. Each line resumes where it was interrupted.
+# The data folder is laid out as in CONTRIBUTING.md. Trainings resume where they were interrupted.
 MODELS := runs/models
 PY := $(VENV)/bin/python
 CD_SCO = $(CORPORA)/cd-sco/SEM-2012-SharedTask-CD-SCO
@@ -62,7 +62,7 @@ FOLD := --num_folds 10 --folds 1
 RESUME := --resume_from_checkpoint true
 ENCODER := sentence-transformers/all-MiniLM-L6-v2
 
-models: $(VENV)/ready ## train the packaged models again, in some hours: make models CORPORA=folder [ENCODER=folder]
+models: $(VENV)/ready ## train models for the package: make models CORPORA=folder [ENCODER=folder]
 	@test -d "$(CORPORA)" || { echo "make models CORPORA=folder: '$(CORPORA)' is not a folder" >&2; exit 2; }
 	for variant in oa-c oa-ca; do $(SCOPES) minilm-$$variant-augment --model_name_or_path $(ENCODER) --num_seeds 3 \
 		--train_file $(CD_SCO)-training-09032012.txt --output_dir $(MODELS)/cd-sco-$$variant $(RESUME) || exit; done

@@ -190,6 +190,15 @@ def test_headline_scores():
     assert f"has {percent(card_scores('baseline-ngrams')['accuracy']):.2f}" in rows[1][3]
 
 
+def test_figures_beside_the_tables_of_question_answering():
+    gain = card_scores("minilm-no-answer-halves")["f1"] - 50.43  # see the next test
+    assert f"so it gains {gain:.1f} points of F1" in text_of("RESULTS.md")
+    cells = json.loads((ROOT / "model_cards/experiments/small-readers.json").read_text())["cells"]
+    own = {cell["model"]: cell["runs"][0] for cell in cells}
+    ratio = own["MiniLM"]["trained_parameters"] / own["BiDAF"]["trained_parameters"]
+    assert f"{ratio:.0f} times as large" in re.sub(r"\s+", " ", text_of("RESULTS.md"))
+
+
 def test_scores_of_never_answering():
     for name in ("small-no-answer", "no-answer-half-a", "no-answer-half-b"):
         measured = card_scores(name)

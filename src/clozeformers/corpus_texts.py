@@ -3,7 +3,8 @@
     python -m clozeformers.corpus_texts --squad train-v1.1.json --recam Task_1_train.jsonl --negation bioscope sfu \
         --output texts.txt
 
-Contexts of SQuAD files, articles of ReCAM files and sentences of negation corpora, each once, in a random order.
+Contexts of SQuAD files, articles of ReCAM files and sentences of negation corpora, each once, in a
+random order that is always the same.
 """
 
 from __future__ import annotations
@@ -26,15 +27,12 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--squad", nargs="+", default=[], metavar="FILE", help="files of questions, for their contexts")
     parser.add_argument("--recam", nargs="+", default=[], metavar="FILE", help="files of ReCAM, for their articles")
     parser.add_argument("--negation", nargs="+", default=[], metavar="FILE", help="negation corpora")
-    parser.add_argument("--max_lines", type=int, help="write this many lines at most")
-    parser.add_argument("--seed", type=int, default=0, help="of the order")
     parser.add_argument("--output", required=True, help="the file to write")
     given = parser.parse_args(arguments)
     lines = list(dict.fromkeys(" ".join(text.split()) for text in _texts(given)))
     if not lines:
         raise ValueError("there are no texts; give --squad, --recam or --negation")
-    random.Random(given.seed).shuffle(lines)
-    lines = lines[: given.max_lines]
+    random.Random(0).shuffle(lines)
     write_text("".join(f"{line}\n" for line in lines), given.output)
     print(f"{given.output}: {len(lines):,} lines")
 

@@ -90,6 +90,22 @@ def read_text(path: str | Path, hint: str = "") -> str:
         return _decode(path, 1, file.read())
 
 
+def read_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, str]]:
+    """Read the lines of a text file in UTF-8 that are not blank, plain or compressed with gzip.
+
+    Yields:
+        Line number, counted from 1, and the line without its end.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError: there is no such file.
+        CorpusError: a line is not UTF-8.
+    """
+    with open_data(path, hint) as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield number, _decode(path, number, line.rstrip(b"\r\n"))
+
+
 def read_json_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
     """Read a file with one JSON object a line; blank lines are skipped.
 
@@ -107,13 +123,11 @@ def read_json_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, dic
     if read_head(path, hint).lstrip().startswith(b"["):
         problem = "the file is a JSON array, not JSON lines; write one object a line, as `jq -c '.[]' FILE` does"
         raise CorpusError(path, 1, _with_hint(problem, hint))
-    with open_data(path, hint) as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                values = _parse(path, number, _decode(path, number, line.rstrip()), hint)
-                if not isinstance(values, dict):
-                    raise CorpusError(path, number, _with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
-                yield number, values
+    for number, line in read_lines(path, hint):
+        values = _parse(path, number, line, hint)
+        if not isinstance(values, dict):
+            raise CorpusError(path, number, _with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
+        yield number, values
 
 
 def read_rows(

@@ -182,6 +182,10 @@ def test_candidates_are_the_words_of_cues() -> None:
     words = split_words("It isn't impossible, and he is neither tall nor, not only here, unable.")
     marked = [word.text for word, mark in zip(words, mark_candidates(words), strict=True) if mark]
     assert marked == ["n't", "impossible", "neither", "nor", "unable"]
+    many = by_space("no one is not here " * 20_000)
+    begin = time.process_time()
+    assert sum(mark_candidates(many)) > 20_000
+    assert time.process_time() - begin < 4
 
 
 needs_corpora = pytest.mark.skipif("CLOZEFORMERS_CORPORA" not in os.environ, reason="CLOZEFORMERS_CORPORA is not set")

@@ -105,12 +105,9 @@ def test_rows_that_cannot_be_read_are_kept_with_the_reason(model: str, tmp_path:
     assert main(command) == 2
     assert "clozeformers predict: error: row 2: " in capsys.readouterr().err
     assert [row["id"] for row in read(out)] == [0], "what was finished stays"
-    assert main([*command, "--on_error", "skip"]) == 2
-    assert "holds predictions with other on_error; give another folder" in capsys.readouterr().err
-    command[3] = str(tmp_path / "again")
     assert main([*command, "--on_error", "skip"]) == 0
     assert "1 rows have an error" in capsys.readouterr().out
-    found = read(tmp_path / "again")
+    found = read(out)
     assert [row["id"] for row in found] == [0, 7, 1, 2]
     assert [bool(row["error"]) for row in found] == [False, True, False, False]
     assert found[1]["prediction"] is None
@@ -154,6 +151,56 @@ def test_wrong_options(arguments: list[str], message: str, model: str, tmp_path:
     assert main(["predict", "negation-scope", source, str(tmp_path / "out"), "--model", model, *arguments]) == 2
     assert message in capsys.readouterr().err
     assert main(["predict", "negation-scope", source, str(tmp_path / "out"), "--model", model]) == 0
+
+
+def test_parts_of_other_settings_or_rows_are_left(model: str, tmp_path: Path, capsys: Any) -> None:
+    source, out = write(tmp_path / "rows.jsonl", ROWS), str(tmp_path / "out")
+    command = ["predict", "negation-scope", source, out, "--model", model]
+    assert main(command) == 0
+    before = read(tmp_path / "out")
+    assert main([*command, "--rows_per_shard", "1"]) == 2
+    assert "holds predictions with other rows_per_shard; give another folder" in capsys.readouterr().err
+    write(tmp_path / "rows.jsonl", ROWS * 2)
+    assert main(command) == 2
+    assert "holds predictions with other sizes of files" in capsys.readouterr().err
+    assert read(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"one\n\xff\n", "a.txt, line 2: the bytes b'\\xff' are not UTF-8"),
+        ("a.jsonl", b'{"text": "x"}\n{"text"\n', "a.jsonl, line 2: "),
+        ("a.parquet", b"PAR1", "a.parquet, Parquet: cannot be read"),
+        ("a.csv", None, "a.csv does not exist; give a file, a folder"),
+        ("-", b'one\n{"text"\n', "the standard input, line 2: "),
+    ],
+)
+def test_sources_that_cannot_be_read(
+    name: str,
+    content: bytes | None,
+    message: str,
+    model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
+) -> None:
+    source = name if name == "-" else str(tmp_path / name)
+    if name == "-":
+        monkeypatch.setattr("sys.stdin", io.StringIO((content or b"").decode()))
+    elif content is not None:
+        Path(source).write_bytes(content)
+    assert main(["predict", "negation-scope", source, str(tmp_path / "out"), "--model", model]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]  # after the bars of loading the model
+    assert error.startswith("clozeformers predict: error: ")
+    assert message in error
+
+
+def test_parquet_needs_columns_of_one_type(model: str, tmp_path: Path, capsys: Any) -> None:
+    source = write(tmp_path / "rows.jsonl", [ROWS[0], ROWS[1] | {"id": "one"}])
+    options = ["--model", model, "--format", "parquet"]
+    assert main(["predict", "negation-scope", source, str(tmp_path / "out"), *options]) == 2
+    assert "values of several types" in capsys.readouterr().err
 
 
 def test_parts_of_another_command_are_left(model: str, tmp_path: Path, capsys: Any) -> None:

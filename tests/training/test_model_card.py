@@ -12,7 +12,14 @@ import yaml
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from clozeformers.tasks import TASKS, task_named
-from clozeformers.training.model_card import card_data, render_model_card, results_table, scores_table, write_model_card
+from clozeformers.training.model_card import (
+    card_data,
+    name_in_record,
+    render_model_card,
+    results_table,
+    scores_table,
+    write_model_card,
+)
 
 from ..hub_models import save_tiny
 from ..scripts import ROOT
@@ -78,6 +85,19 @@ def test_a_model_that_was_not_scored(task: Any, tmp_path: Path) -> None:
     assert "model-index" not in text
     assert "base_model" not in text
     assert "/somewhere" not in text
+
+
+def test_a_folder_is_not_taken_for_a_name_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs/encoder").mkdir(parents=True)
+    given = ["runs/encoder", "runs/other", "encoder", 3, None]
+    assert name_in_record(given) == ["./runs/encoder", "runs/other", "encoder", 3, None]
+    record = record_of("negation-scope")
+    record["model"]["model_name_or_path"] = "./runs/encoder"
+    text = render_model_card(task_named("negation-scope").card, record, "")
+    monkeypatch.chdir("/")
+    assert render_model_card(task_named("negation-scope").card, record, "") == text
+    assert "base_model" not in text
 
 
 def test_a_score_on_the_validation_file_carries_a_warning() -> None:

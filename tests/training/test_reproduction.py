@@ -278,7 +278,7 @@ def test_errors_name_file_and_line(
     ("given", "message"),
     [
         (["--file", "tset=x"], "has no file 'tset'; did you mean test?"),
-        (["--file", "test"], "--file test: give --file NAME=PATH; the names are train, test, more"),
+        (["--file", "test"], "--file test: give --file NAME=VALUE; the names are train, test, more"),
         (["--file", "test=/no/such"], "there is no file or folder /no/such"),
         (["--table", "Score"], "has no table 'Score'; did you mean Scores?"),
         (["--", "--max_setps", "1"], "first on one: there is no option --max_setps; did you mean --max_steps"),

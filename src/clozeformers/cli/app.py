@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,3 +16,15 @@ PATH = click.Path(path_type=Path)
 @click.version_option(__version__, prog_name="clozeformers")
 def app() -> None:
     """Train query-aware reading models, run them on text, and print what was measured."""
+
+
+def pairs(option: str, given: Sequence[str], hint: str = "") -> dict[str, str]:
+    """The values of an option that is given as NAME=VALUE, any number of times.
+
+    Raises:
+        ValueError: one has no equals sign; `hint` ends the error.
+    """
+    for pair in given:
+        if "=" not in pair:
+            raise ValueError(f"{option} {pair}: give {option} NAME=VALUE{hint}")
+    return {name: value for name, _, value in (pair.partition("=") for pair in given)}

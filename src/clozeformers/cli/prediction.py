@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from .app import PATH, app
-
-_FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet")  # here, so that help needs no pandas
+from ..prediction.shards import FORMATS, Shards
+from ..prediction.sources import count_rows, read_source, source_files
+from .app import PATH, app, pairs
 
 _COUNT = click.IntRange(min=1)
 
@@ -28,10 +28,10 @@ _COUNT = click.IntRange(min=1)
 @click.option("--split", default="train", show_default=True, help="Of a data set on the Hub.")
 @click.option(
     "--format",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(FORMATS),
     metavar="FORMAT",
     default="jsonl",
-    help=f"{'|'.join(_FORMATS)} (default: jsonl)",
+    help=f"{'|'.join(FORMATS)} (default: jsonl)",
 )
 @click.option(
     "--on_error",
@@ -60,26 +60,26 @@ def predict(
     """
     from ..prediction.engines import predict_here
     from ..prediction.predictor import Predictor
-    from ..prediction.shards import Shards
-    from ..prediction.sources import count_rows, read_source
 
-    renamed = _pairs("--column", columns)
-    given = {name: _value(value) for name, value in _pairs("--set", parameters).items()}
+    renamed = pairs("--column", columns)
+    given = {name: _value(value) for name, value in pairs("--set", parameters).items()}
     device = given.pop("device", None)  # the same predictions wherever they are computed
+    sizes = {str(file): file.stat().st_size for file in source_files(source) or ()}
     settings = {"task": task, "model": model, "source": source, "split": split, "columns": renamed, "set": given}
     on_error, batch_size = options["on_error"], options["batch_size"]
-    shards = Shards(folder, settings | {"on_error": on_error}, options["format"], options["rows_per_shard"])
+    shards = Shards(folder, settings | {"sizes of files": sizes}, options["format"], options["rows_per_shard"])
     build = partial(Predictor, task, model, columns=renamed, on_error="skip", batch_size=batch_size, **given)
-    shown: dict[str, Any] = {"device": device, "total": count_rows(source), "progress": sys.stderr.isatty()}
-    failed = predict_here(read_source(source, split), shards, build, on_error=on_error, **shown)
+    is_shown = sys.stderr.isatty()
+    failed = predict_here(
+        read_source(source, split),
+        shards,
+        build,
+        device=device,
+        on_error=on_error,
+        total=count_rows(source) if is_shown else None,
+        progress=is_shown,
+    )
     print(f"{folder}: finished" + (f"; {failed} rows have an error" if failed else ""))
-
-
-def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    for pair in given:
-        if "=" not in pair:
-            raise ValueError(f"{option} {pair}: give {option} NAME=VALUE")
-    return {name: value for name, _, value in (pair.partition("=") for pair in given)}
 
 
 def _value(text: str) -> Any:

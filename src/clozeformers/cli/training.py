@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .app import PATH, app
+from .app import PATH, app, pairs
 
 _PASS_ON = {"ignore_unknown_options": True, "help_option_names": []}
 
@@ -95,10 +95,8 @@ def reproduce(
             suggested = did_you_mean(name, read.tables) or f"; there are {', '.join(read.tables)}"
             raise ValueError(f"{read.path} has no table {name!r}{suggested}")
     wanted = list(tables) or list(read.tables)
-    for given in files:
-        if "=" not in given:
-            raise ValueError(f"--file {given}: give --file NAME=PATH; the names are {', '.join(read.files)}")
-    paths = {name: Path(path) for name, _, path in (given.partition("=") for given in files)}
+    given = pairs("--file", files, f"; the names are {', '.join(read.files)}")
+    paths = {name: Path(path) for name, path in given.items()}
     reproduction = Reproduction(read, output_dir / read.name, paths, arguments)
     if not only_print:
         for line in reproduction.run(wanted, task.main, task.vote_scores):

@@ -88,14 +88,14 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
             conventions: of the examples.
             finds_cues: whether the sentences are read to find their cues.
         """
-        if self.marks_candidates(finds_cues):
+        if finds_cues or self.cue_token is None:
             return None if self.candidate_token is None else [self.candidate_token] * len(conventions)
         tokens = self.convention_tokens or {}
-        return [tokens.get(str(convention), str(self.cue_token)) for convention in conventions]
+        return [tokens.get(str(convention), self.cue_token) for convention in conventions]
 
     def marks_candidates(self, finds_cues: bool = False) -> bool:
-        """Whether the lexicon's cues are marked, if any words are, in place of the cue."""
-        return finds_cues or self.cue_token is None
+        """Whether the words that the lexicon takes for cues are marked, in place of the cue."""
+        return self.candidate_token is not None and (finds_cues or self.cue_token is None)
 
     def start_tokens(self, conventions: Sequence[str | None], finds_cues: bool = False) -> list[str] | None:
         """Token at the beginning of each sentence, given its convention; None for none.
@@ -105,7 +105,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
             finds_cues: whether the sentences are read to find their cues.
         """
         tokens = self.convention_tokens
-        if not tokens or not self.marks_candidates(finds_cues):
+        if not tokens or not (finds_cues or self.cue_token is None):
             return None
         first = tokens.get((self.conventions or [""])[0], next(iter(tokens.values())))
         return [tokens.get(str(convention), first) for convention in conventions]

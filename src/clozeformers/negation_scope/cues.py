@@ -9,6 +9,7 @@ phrases that only look like a negation ("no doubt", "not only", a tag question) 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -178,8 +179,13 @@ def check_convention(convention: Any) -> None:
 
 def mark_candidates(words: Sequence[Word]) -> list[int]:
     """Mark the words that hold a cue of any kind: 0 or 1 a word."""
-    spans = [part for parts in find_cues(words) for part in parts]
-    return [int(any(start < word.end and word.start < end for start, end in spans)) for word in words]
+    marked, ends = [0] * len(words), [word.end for word in words]
+    for start, end in (part for parts in find_cues(words) for part in parts):
+        position = bisect_right(ends, start)
+        while position < len(words) and words[position].start < end:
+            marked[position] = 1
+            position += 1
+    return marked
 
 
 def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | None = None) -> list[tuple[Span, ...]]:

@@ -86,7 +86,7 @@ def encode_dataset(
             batch["cue"],
             max_length=max_length,
             mark_tokens=config.mark_tokens(batch["corpus"]),
-            marked=candidates(batch["tokens"]) if config.candidate_token and config.marks_candidates() else None,
+            marked=candidates(batch["tokens"]) if config.marks_candidates() else None,
             start_tokens=config.start_tokens(batch["corpus"]),
             max_cue_length=config.max_cue_length,
             overlapping=overlapping,
@@ -137,7 +137,7 @@ def encode_labelled(sentences: Sequence[LabelledSentence], tokenizer: Any, *, ma
         None,
         max_length=max_length,
         mark_tokens=config.mark_tokens(conventions, finds_cues=True),
-        marked=candidates(tokens) if config.candidate_token else None,
+        marked=candidates(tokens) if config.marks_candidates(finds_cues=True) else None,
         start_tokens=config.start_tokens(conventions, finds_cues=True),
     )
     return Dataset.from_list(

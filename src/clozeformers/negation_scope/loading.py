@@ -49,7 +49,8 @@ def sentence_ids(rows: Dataset | None) -> Sequence[str]:
 def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
     """Record in a model's config how cues are marked and, with training rows, what they say of the cues.
 
-    A model of several conventions has a token for each; the first, in the order above, is the pipeline's default.
+    A model of several conventions has a token for each; the first, in the order of `CORPUS_HAS_AFFIXES`, is the
+    pipeline's default.
     """
     config.cue_token = (config.cue_token or CUE_TOKEN) if augment else None
     if train is None:
@@ -59,7 +60,8 @@ def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
     for corpus, tokens, cue, text in zip(*columns, strict=True):
         words = [token for token, is_cue in zip(tokens, cue, strict=True) if is_cue]
         affixes |= CORPUS_HAS_AFFIXES.get(corpus, text.split() != words)
-    conventions = [convention for convention in CORPUS_HAS_AFFIXES if convention in set(train["corpus"])]
+    known = set(train["corpus"])
+    conventions = [convention for convention in CORPUS_HAS_AFFIXES if convention in known]
     config.kind, config.conventions, config.affixes = train[0]["kind"], conventions, affixes
     if config.finds_cues and config.kind == "negation":  # the lexicon has no cues of speculation
         config.candidate_token = CANDIDATE_TOKEN

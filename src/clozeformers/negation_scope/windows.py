@@ -79,8 +79,8 @@ def encode_cues(
     """
     # `get_vocab` would copy the whole vocabulary at each call.
     no_id = (None, tokenizer.unk_token_id)
-    own = {*(mark_tokens or ()), *(start_tokens or ())}
-    for unknown in sorted(token for token in own if tokenizer.convert_tokens_to_ids(token) in no_id):
+    inserted = {*(mark_tokens or ()), *(start_tokens or ())}
+    for unknown in sorted(token for token in inserted if tokenizer.convert_tokens_to_ids(token) in no_id):
         raise ValueError(f"the tokenizer does not know the cue token {unknown!r}; call add_cue_token(tokenizer) first")
     if not sentences:
         return []

@@ -117,14 +117,13 @@ class NegationScopePipeline(TextPipeline):
     ) -> list[EncodedWindow]:
         """Encode sentences, each with a cue to read its scope, or all without to find their cues."""
         config, conventions, finds_cues = self.model.config, [convention] * len(sentences), cues is None
-        marks_candidates = config.candidate_token is not None and config.marks_candidates(finds_cues)
         return encode_cues(
             self.tokenizer,
             [[word.text for word in sentence] for sentence in sentences],
             cues,
             max_length=self.max_length,
             mark_tokens=config.mark_tokens(conventions, finds_cues),
-            marked=[mark_candidates(sentence) for sentence in sentences] if marks_candidates else None,
+            marked=[mark_candidates(each) for each in sentences] if config.marks_candidates(finds_cues) else None,
             start_tokens=config.start_tokens(conventions, finds_cues),
             max_cue_length=config.max_cue_length,
             overlapping=True,

@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from ..files import finite_or_none, read_json_object, remove_unfinished, write_b
 from .predictor import ERROR, PREDICTION
 from .sources import Row
 
+FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet")
 MANIFEST = "manifest.json"
 
 
@@ -34,7 +35,7 @@ class Shards:
     Args:
         folder: is created.
         settings: what decides the predictions; kept in ``manifest.json``.
-        format: of the files: `jsonl`, `csv`, `parquet`, and the first two with `.gz`.
+        format: of the files, one of `FORMATS`.
         rows_per_shard: all but the last have as many.
 
     Raises:
@@ -113,8 +114,11 @@ def _parquet(rows: Sequence[Row]) -> bytes:
     import pyarrow.parquet as pq
 
     written = io.BytesIO()
-    pq.write_table(pa.table(columns_of(rows)), written)
+    try:
+        pq.write_table(pa.table(columns_of(rows)), written)
+    except pa.ArrowException as error:
+        raise ValueError(f"a column has values of several types ({error}); give --format jsonl") from None
     return written.getvalue()
 
 
-_ENCODERS = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
+_ENCODERS: dict[str, Callable[[Sequence[Row]], bytes]] = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..files import open_data, read_json_lines, read_rows
+from ..files import CorpusError, open_data, read_lines, read_rows
+from ..text import truncate_repr
 from ..training.pretrained import loading
 
 Row = dict[str, Any]
@@ -20,9 +22,12 @@ def source_files(source: str) -> list[Path] | None:
     """The files of a source, those of a folder in the order of their names; None if it is not a place on the disk.
 
     Raises:
+        FileNotFoundError: there is no such file.
         ValueError: a file or folder has nothing that could be read.
     """
     path = Path(source)
+    if source != STANDARD_INPUT and not path.exists() and _ending(path):
+        raise FileNotFoundError(f"{source} does not exist; give a file, a folder, or the name of a data set on the Hub")
     if source == STANDARD_INPUT or not path.exists():
         return None
     files = sorted(file for file in path.rglob("*") if _ending(file)) if path.is_dir() else [path]
@@ -81,24 +86,30 @@ def _ending(file: Path) -> str | None:
 def _read_file(file: Path) -> Iterator[Row]:
     ending = _ending(file)
     if ending == ".txt":
-        with open_data(file) as lines:
-            for line in lines:
-                if line.strip():
-                    yield {"text": line.decode("utf-8").rstrip("\r\n")}
+        yield from ({"text": line} for _, line in read_lines(file))
     elif ending == ".parquet":
-        import pyarrow.parquet as pq
+        yield from _read_parquet(file)
+    else:
+        yield from (row for _, row in read_rows(file))
 
+
+def _read_parquet(file: Path) -> Iterator[Row]:
+    """A part of the file at a time, where `read_rows` reads it whole."""
+    import pyarrow.parquet as pq
+
+    try:
         for batch in pq.ParquetFile(file).iter_batches():
             yield from batch.to_pylist()
-    elif ending == ".csv":
-        yield from (row for _, row in read_rows(file))
-    else:
-        yield from (row for _, row in read_json_lines(file))
+    except (ValueError, OSError) as error:
+        raise CorpusError(file, "Parquet", f"cannot be read: {error}") from None
 
 
 def _read_standard_input() -> Iterator[Row]:
-    import json
-
-    for line in sys.stdin:
-        if line.strip():
-            yield json.loads(line) if line.lstrip().startswith("{") else {"text": line.rstrip("\r\n")}
+    for number, line in enumerate(sys.stdin, start=1):
+        if not line.lstrip().startswith("{"):
+            yield from [{"text": line.rstrip("\r\n")}] if line.strip() else []
+            continue
+        try:
+            yield json.loads(line)
+        except ValueError as error:
+            raise CorpusError("the standard input", number, f"{truncate_repr(line)} is not JSON ({error})") from None

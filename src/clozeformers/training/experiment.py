@@ -41,7 +41,7 @@ from ..files import atomic_file, atomic_folder, read_json_object, remove_unfinis
 from .arguments import ScriptTrainingArguments
 from .corpora import HELD_OUT, Corpora, file_label, holds_corpus, split_test_file
 from .half_precision import round_to_half, save_in_half
-from .model_card import TaskCard, scores_table, write_model_card
+from .model_card import TaskCard, name_in_record, scores_table, write_model_card
 from .recipe import recipe_name
 from .results import environment, summarize
 
@@ -312,14 +312,14 @@ class Experiment:
         """How the command was done, and what it measured."""
         token = self.args.hub_token
         words = [word.replace(token, "...") if token else word for word in self.command]
-        first = self.results[0]
+        first, data = self.results[0], dataclasses.asdict(self.data_args)
         return {
             "name": self.args.run_name or self.output_dir.name,
             "task": self.card.task,
             "recipe": recipe_name(self.command),
             "command": shlex.join(["python", f"run_glue_style/{self.script}", *words]),
-            "model": dataclasses.asdict(self.model_args),
-            "data": {name: value for name, value in dataclasses.asdict(self.data_args).items() if value is not None},
+            "model": {name: name_in_record(value) for name, value in dataclasses.asdict(self.model_args).items()},
+            "data": {name: name_in_record(value) for name, value in data.items() if value is not None},
             "training": training_record(self.args),
             "precision": self.args.precision,
             "corpora": {name: self.card.statistics(rows) for name, rows in self.corpora.by_name().items()},

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from statistics import fmean
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 from transformers import get_linear_schedule_with_warmup, set_seed
+from transformers.utils.logging import tqdm
 
 from .cpu_steps import CPUSteps
-
-logger = logging.getLogger(__name__)
 
 _BATCH_SIZE = 32
 _MAX_PIECES = 64
 _BATCHES_A_GROUP = 50  # of which each is sorted by length
 _LEARNING_RATE = 5e-4
 _WARMUP = 0.05
-_LOG_STEPS = 100
+_LAST_STEPS = 100
 
 
 def imitate(student: Any, teacher: Any, tokenizer: Any, lines: Sequence[str], *, steps: int, seed: int = 0) -> float:
@@ -49,7 +48,7 @@ def imitate(student: Any, teacher: Any, tokenizer: Any, lines: Sequence[str], *,
     optimizer = torch.optim.AdamW(student.parameters(), lr=_LEARNING_RATE, weight_decay=0.01)
     schedule = get_linear_schedule_with_warmup(optimizer, int(_WARMUP * steps), steps)
     losses: list[float] = []
-    for step, ids in zip(range(1, steps + 1), _batches(tokenizer, lines, seed), strict=False):
+    for _, ids in zip(tqdm(range(steps), unit="step"), _batches(tokenizer, lines, seed), strict=False):
         batch = tokenizer.pad({"input_ids": ids}, return_tensors="pt").to(device)
         with CPUSteps() if device.type == "cpu" else nullcontext(), torch.autocast(device.type, torch.bfloat16):
             with torch.no_grad():
@@ -61,11 +60,9 @@ def imitate(student: Any, teacher: Any, tokenizer: Any, lines: Sequence[str], *,
         optimizer.step()
         schedule.step()
         optimizer.zero_grad()
-        losses = [*losses[1 - _LOG_STEPS :], float(loss.detach())]
-        if step % _LOG_STEPS == 0:
-            logger.info("step %d of %d: mean squared error %.4f", step, steps, sum(losses) / len(losses))
+        losses.append(float(loss.detach()))
     student.eval()
-    return sum(losses) / len(losses)
+    return fmean(losses[-_LAST_STEPS:])
 
 
 def _error(states: Tensor, expected: Tensor, mask: Tensor) -> Tensor:

@@ -287,8 +287,18 @@ def _statistics(card: TaskCard, record: Record) -> str:
 
 
 def is_on_hub(name: str) -> bool:
-    """Whether a name can only be one on the Hub: `owner/name`, and no file or folder here."""
-    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not Path(name).exists()
+    """Whether a name in a record is one on the Hub, `owner/name`: see `name_in_record`."""
+    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None
+
+
+def name_in_record(value: Any) -> Any:
+    """An argument as a record keeps it: a path here that could also be a name on the Hub begins with ``./``.
+
+    A card is then the same wherever it is rendered.
+    """
+    if isinstance(value, list):
+        return [name_in_record(each) for each in value]
+    return f"./{value}" if isinstance(value, str) and is_on_hub(value) and Path(value).exists() else value
 
 
 def display_name(name: str) -> str:
