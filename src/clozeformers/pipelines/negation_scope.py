@@ -177,8 +177,7 @@ class NegationScopePipeline(TextPipeline):
         if "cue_mask" in input_tensors:
             logits: torch.Tensor = self.model(**input_tensors).logits
             return logits.float()
-        states = self.model.encode(token_type_ids=None, **input_tensors).last_hidden_state
-        labels = self.model.cue_classifier(states)
+        labels, states = self.model.find_cues(**input_tensors)
         return (torch.cat([labels, states], dim=-1) if self.model.config.cue_token is None else labels).float()
 
     def postprocess(self, model_outputs: Mapping[str, Any], return_words: bool = False) -> list[dict[str, Any]]:
