@@ -153,6 +153,16 @@ def test_several_processes(random_nlp):
     assert [doc.text for doc in docs] == TEXTS
 
 
+def test_a_forked_process_runs_one_thread(nlp, monkeypatch):
+    threads = []
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    nlp(TEXTS[0])
+    assert not threads
+    monkeypatch.setattr(nlp.get_pipe(NAME), "_process", -1)
+    nlp(TEXTS[0])
+    assert threads == [1]
+
+
 def test_failing_batches_go_to_the_error_handler(all_in_scope, monkeypatch):
     nlp, failed = build(all_in_scope), []
     nlp.set_error_handler(lambda name, component, docs, error: failed.append((name, [doc.text for doc in docs])))

@@ -117,8 +117,8 @@ class NegationComponent(Pipe):
             raise ValueError(f"{self.name}: {error}; in spaCy, a model is named by {call}") from error
 
     def initialize(self, get_examples: Callable[[], Iterable[Any]], *, nlp: Language | None = None) -> None:
-        """Load the model."""
-        self._load(self.model)
+        """Load the model, unless it is loaded."""
+        _ = self.pipeline
 
     def __call__(self, doc: Doc) -> Doc:
         """Annotate a document."""
@@ -138,7 +138,7 @@ class NegationComponent(Pipe):
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Store the negations of documents: of each, `cue` and `scope` as character spans, `score` and `affix`."""
         if os.getpid() != self._process:
-            # Threads do not survive a fork: a forward pass would wait for them. And nlp.pipe has a process per core.
+            # After a fork, a forward pass waits for threads that only the parent has.
             torch.set_num_threads(1)
         sentences = [sentences_of(doc) for doc in docs]
         inputs = [{"tokens": [word.text for word in words]} for own in sentences for words in own]
