@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import pipeline
 
-from .files import atomic_folder
+from .files import atomic_folder, write_bytes
 from .negation_scope.cues import check_convention
 from .pipelines.base import check_count
 from .training.pretrained import loading
@@ -166,7 +166,7 @@ class NegationComponent(Pipe):
         """Load what `to_bytes` has returned."""
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             for name, content in srsly.msgpack_loads(bytes_data).items():
-                Path(folder, Path(name).name).write_bytes(content)
+                write_bytes(content, Path(folder, Path(name).name))
             self._load(folder)
         return self
 

@@ -313,13 +313,15 @@ class Experiment:
         token = self.args.hub_token
         words = [word.replace(token, "...") if token else word for word in self.command]
         first, data = self.results[0], dataclasses.asdict(self.data_args)
+        data = {name: name_in_record(value) for name, value in data.items() if value is not None}
         return {
             "name": self.args.run_name or self.output_dir.name,
             "task": self.card.task,
             "recipe": recipe_name(self.command),
             "command": shlex.join(["python", f"run_glue_style/{self.script}", *words]),
             "model": {name: name_in_record(value) for name, value in dataclasses.asdict(self.model_args).items()},
-            "data": {name: name_in_record(value) for name, value in data.items() if value is not None},
+            "data": data,
+            "formats": self.card.formats(data),
             "training": training_record(self.args),
             "precision": self.args.precision,
             "corpora": {name: self.card.statistics(rows) for name, rows in self.corpora.by_name().items()},
