@@ -26,7 +26,9 @@ def losses(folder: Path) -> list[float]:
     return [entry["loss"] for entry in history if "loss" in entry]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "negation_scope" else pytest.mark.slow) for name in NAMES]
+)
 def test_two_processes_reach_the_losses_of_one(name: str, tiny: Tiny, tmp_path: Path) -> None:
     task, one, two = tiny(name), tmp_path / "one", tmp_path / "two"
     # Whole batches only: accelerate fills the last, smaller one with examples from the front.
