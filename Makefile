@@ -5,13 +5,13 @@ PYTEST_OPTIONS := -n 2 --dist worksteal
 KILLS := 50
 
 # One thread per worker: two processes that use every core slow each other down.
-test test-min corpora fuzz kill: export OMP_NUM_THREADS := 1
+test test-min test-slow corpora fuzz kill: export OMP_NUM_THREADS := 1
 kill: export CLOZEFORMERS_KILLS := $(KILLS)
 corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 fuzz: export CLOZEFORMERS_FUZZ := 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min corpora fuzz kill check bench results models build wordnet clean
+.PHONY: help demo test test-min test-slow corpora fuzz kill check bench results models build wordnet clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -21,6 +21,9 @@ demo: $(VENV)/ready ## train a small model from scratch in about a minute and pr
 
 test: $(VENV)/ready ## run the tests
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS)
+
+test-slow: $(VENV)/ready ## run the tests that `make test` leaves out, because shorter ones check nearly the same
+	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -m slow
 
 test-min: $(VENV_MIN)/ready ## run the tests with the lowest versions that pyproject.toml allows
 	$(VENV_MIN)/bin/python -m pytest $(PYTEST_OPTIONS)
@@ -99,5 +102,5 @@ $(VENV_MIN)/ready: constraints-min.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "clozeformers needs Python 3.10 or newer, as python3 or named with make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv $*
-	$*/bin/python -m pip install --quiet -c $< -e '.[test]'
+	$*/bin/python -m pip install --quiet --no-compile -c $< -e '.[test]'
 	touch $@

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from huggingface_hub import constants, hf_api
 from transformers import BertTokenizer, PreTrainedTokenizerBase
 from transformers.utils.logging import set_verbosity_warning
 
 from clozeformers import BertForNegationScopeOA, BertNegationScopeOAConfig
 from clozeformers.negation_scope.windows import CUE_TOKEN, add_cue_token
+from clozeformers.training import pretrained
+
+from .hub_server import HubServer, running_hub
+from .wordnet_files import write_wordnet
 
 SPECIAL_TOKENS = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 WORDS = "i you we he it do does is was not no never nothing know see the a answer man door cat in out and but . , !"
@@ -66,3 +72,29 @@ def tiny_model_folder(tiny_tokenizer: PreTrainedTokenizerBase, tmp_path_factory:
     BertForNegationScopeOA(config).save_pretrained(folder)
     tiny_tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def wordnet_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small WordNet where the library looks for it."""
+    home = tmp_path_factory.mktemp("home")
+    write_wordnet(home / "corpora" / "wordnet")
+    monkeypatch.setenv("CLOZEFORMERS_HOME", str(home))
+
+
+@pytest.fixture
+def hub(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A Hub of this process, with an empty cache and a user who is logged in; its clients do not sleep."""
+    with running_hub() as server:
+        values = {"ENDPOINT": server.endpoint, "HF_HUB_CACHE": str(tmp_path_factory.mktemp("hub"))}
+        values["HUGGINGFACE_CO_URL_TEMPLATE"] = f"{server.endpoint}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        for name, value in values.items():
+            monkeypatch.setattr(constants, name, value)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        monkeypatch.setattr(hf_api.api, "endpoint", server.endpoint)
+        monkeypatch.setattr("transformers.utils.hub._hf_api", None, raising=False)
+        monkeypatch.setenv("HF_TOKEN", "hf_owner")
+        monkeypatch.setattr(time, "sleep", server.sleeps.append)
+        pretrained._reaches_hub.cache_clear()
+        yield server

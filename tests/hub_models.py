@@ -20,6 +20,7 @@ from clozeformers import (
 from clozeformers.modeling.modeling_negation_scope import NEGATION_SCOPE_MODELS, NegationScopeMixin
 from clozeformers.negation_scope.windows import add_cue_token
 
+from .cloze_models import ARTICLE
 from .conftest import SPECIAL_TOKENS, build_tokenizer
 
 SENTENCE = "I do not know the answer."
@@ -27,6 +28,15 @@ TEXTS = [SENTENCE, "It is impossible, and nobody came.", "No cue is in the last 
 QUESTION = {
     "question": "Who wrote the letter?",
     "context": "The letter was written by Ada Lovelace in 1843, says Bruno.",
+}
+INPUTS: dict[str, Any] = {
+    "negation-scope": TEXTS,
+    "extractive-question-answering": QUESTION,
+    "abstract-cloze": {
+        "article": ARTICLE,
+        "question": "The dog was @placeholder in the club .",
+        "options": ["murdered", "secret"],
+    },
 }
 MODELS = {model.config_class.backbone_model_type: model for model in NEGATION_SCOPE_MODELS}
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}

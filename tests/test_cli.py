@@ -263,22 +263,6 @@ def test_a_model_is_trained_scored_and_described(tmp_path: Path, capsys: pytest.
     assert main(["train", "--help"]) == 0
 
 
-def test_a_model_is_pushed(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    calls: list[tuple[str, str, dict[str, object]]] = []
-
-    def push_to_hub(pipeline: Pipeline, repo_id: str, **options: object) -> SimpleNamespace:
-        calls.append((type(pipeline.model).__name__, repo_id, options))
-        return SimpleNamespace(commit_url="https://hub/commit")
-
-    monkeypatch.setattr("clozeformers.hub.push_to_hub", push_to_hub)
-    assert main(["push", str(model_folder), "me/scope", "--private", "--no_code"]) == 0
-    assert capsys.readouterr().out == "https://hub/commit\n"
-    options = {"private": True, "revision": None, "with_code": False}
-    assert calls == [("BertForNegationScopeOA", "me/scope", options)]
-
-
 def test_words_for_a_gap_are_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tiny_wn_duma(BertWithWNDuma).save_pretrained(tmp_path)
     options = ["rain", "sun", "snow"]

@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
+from huggingface_hub import upload_file
 from transformers import (
     AutoConfig,
     AutoModelForTokenClassification,
@@ -25,7 +23,6 @@ from transformers import (
 )
 from transformers.dynamic_module_utils import get_relative_import_files
 
-import clozeformers.hub
 from clozeformers import AlbertWithWNDuma, BertWithWNDuma, XLNetWithWNDuma
 from clozeformers.hub import push_to_hub, save_with_code
 from clozeformers.hub_export import flat_source, needed_modules, write_sources
@@ -34,29 +31,20 @@ from clozeformers.modeling.orthogonal_attention import OrthogonalAttention
 from clozeformers.negation_scope.windows import CUE_TOKEN
 from clozeformers.tasks import TASKS, task_named
 
-from .cloze_models import ARTICLE, tiny_wn_duma
+from .cloze_models import tiny_wn_duma
 from .hub_models import (
+    INPUTS,
     MODELS,
-    QUESTION,
     READERS,
-    TEXTS,
     tiny_model,
     tiny_pipeline,
     tiny_tokenizer,
     tiny_word_reader,
 )
+from .hub_server import HubServer
 from .pipelines.results import same
-from .wordnet_files import write_wordnet
 
-INPUTS = {
-    "negation-scope": TEXTS,
-    "extractive-question-answering": QUESTION,
-    "abstract-cloze": {
-        "article": ARTICLE,
-        "question": "The dog was @placeholder in the club .",
-        "options": ["murdered", "secret"],
-    },
-}
+pytestmark = pytest.mark.usefixtures("wordnet_home")
 PIPELINES: dict[str, Callable[[], Pipeline]] = {
     **{backbone: partial(tiny_pipeline, backbone, cue_token=CUE_TOKEN) for backbone in MODELS},
     **{kind: partial(tiny_word_reader, kind) for kind in READERS},
@@ -86,25 +74,9 @@ for place, revision, task, auto_model, inputs in json.load(sys.stdin):
 assert "datasets" not in sys.modules
 print("ANSWERS" + json.dumps(answers))
 """
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-@pytest.fixture(autouse=True)
-def wordnet(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path_factory.mktemp("home")
-    write_wordnet(home / "corpora" / "wordnet")
-    monkeypatch.setenv("CLOZEFORMERS_HOME", str(home))
-
-
-def put_into_hub_cache(folder: Path, cache: Path, repo_id: str) -> None:
-    """Lay a folder out as huggingface_hub does after a download."""
-    repository = cache / ("models--" + repo_id.replace("/", "--"))
-    shutil.copytree(folder, repository / "snapshots" / COMMIT)
-    (repository / "refs").mkdir()
-    (repository / "refs" / "v1").write_text(COMMIT)
-
-
-def test_loads_where_the_library_is_not_installed(tmp_path: Path) -> None:
+def test_loads_where_the_library_is_not_installed(hub: HubServer, tmp_path: Path) -> None:
     requests, expected = [], []
     for name, build in PIPELINES.items():
         built = build()
@@ -113,15 +85,20 @@ def test_loads_where_the_library_is_not_installed(tmp_path: Path) -> None:
         auto_model = task_named(built.task).auto_model.__name__
         requests.append((str(tmp_path / name), "main", built.task, auto_model, inputs))
         expected.append([type(built.model).__name__, type(built.tokenizer).__name__, built(inputs)])
-    put_into_hub_cache(tmp_path / "xlnet", tmp_path / "hub", "someone/scope")
-    number = list(PIPELINES).index("xlnet")
-    requests.append(("someone/scope", "v1", *requests[number][2:]))
-    expected.append(expected[number])
+    for name in ("xlnet", "bidaf", "BertWithWNDuma"):
+        number = list(PIPELINES).index(name)
+        rest = requests[number][2:]
+        first = push_to_hub(PIPELINES[name](), f"user/{name}", private=True, revision="v1")
+        upload_file(path_or_fileobj=b"{}", path_in_repo="config.json", repo_id=f"user/{name}", revision="v1")
+        push_to_hub(PIPELINES[name](), f"user/{name}", revision="v2")
+        requests += [(f"user/{name}", first.oid, *rest), (f"user/{name}", "v2", *rest)]
+        expected += [expected[number]] * 2
     places = {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_MODULES_CACHE": str(tmp_path / "modules")}
+    places |= {"HF_ENDPOINT": hub.endpoint, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "error::DeprecationWarning", "-W", "error::FutureWarning", *UPSTREAM, "-c", FRESH],
         input=json.dumps(requests),
-        env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"} | places,
+        env=os.environ | {"OMP_NUM_THREADS": "1"} | places,
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -199,30 +176,11 @@ def test_the_model_card_comes_along(tmp_path: Path) -> None:
         assert (tmp_path / folder / "README.md").read_text() == "# A card\n"
 
 
-@pytest.fixture
-def hub_calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, dict[str, Any]]]:
-    """What is asked of the Hub, which is not there."""
-    calls: list[tuple[str, Any, dict[str, Any]]] = []
-
-    def record(name: str) -> Callable[..., Any]:
-        def call(repo_id: str, **arguments: Any) -> Any:
-            if "folder_path" in arguments:
-                arguments["files"] = {path.name for path in Path(arguments.pop("folder_path")).iterdir()}
-            calls.append((name, repo_id, arguments))
-            return SimpleNamespace(repo_id=f"me/{repo_id}", oid=COMMIT)
-
-        return call
-
-    for name in ("create_repo", "create_branch", "upload_folder"):
-        monkeypatch.setattr(clozeformers.hub, name, record(name))
-    return calls
-
-
-def test_errors_say_what_to_do(tmp_path: Path, hub_calls: list[Any]) -> None:
+def test_errors_say_what_to_do(tmp_path: Path, hub: HubServer) -> None:
     encoder = BertModel(tiny_model("bert").base_model.config)
     with pytest.raises(TypeError, match=r"BertModel is no model of clozeformers; load one with AutoModelForNegation"):
         push_to_hub(encoder, "scope")
-    assert hub_calls == []
+    assert hub.requests == []
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="name a folder"):
         save_with_code(tiny_model("bert"), tmp_path / "file")
@@ -244,21 +202,3 @@ def test_code_of_others_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         save_with_code(OwnModel(tiny_model("bert").config), tmp_path / "model")
     assert not (tmp_path / "variant").exists()
     assert not (tmp_path / "model").exists()
-
-
-def test_push_hands_the_callers_arguments_on(hub_calls: list[tuple[str, Any, dict[str, Any]]]) -> None:
-    commit = push_to_hub(tiny_pipeline("bert"), "scope", token="t", private=True, revision="next", create_pr=True)
-    assert commit.oid == COMMIT
-    made, branched, uploaded = hub_calls
-    assert made == ("create_repo", "scope", {"token": "t", "private": True, "exist_ok": True})
-    assert branched == ("create_branch", "me/scope", {"branch": "next", "token": "t", "exist_ok": True})
-    assert uploaded[:2] == ("upload_folder", "me/scope")
-    assert {"token": "t", "revision": "next", "create_pr": True}.items() <= uploaded[2].items()
-    assert {"config.json", "model.safetensors", "tokenizer.json"} < uploaded[2]["files"]
-    assert "clozeformers_pipelines_negation_scope.py" in uploaded[2]["files"]
-
-
-def test_push_without_code(hub_calls: list[tuple[str, Any, dict[str, Any]]]) -> None:
-    push_to_hub(tiny_model("bert"), "scope", with_code=False)
-    assert [name for name, _, _ in hub_calls] == ["create_repo", "upload_folder"]
-    assert hub_calls[-1][2]["files"] == {"config.json", "model.safetensors"}

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from huggingface_hub import CommitInfo, create_branch, create_repo, upload_folder
+from huggingface_hub import CommitInfo
 from transformers import Pipeline, PreTrainedModel
 from transformers.tokenization_utils_base import TOKENIZER_CONFIG_FILE
 from transformers.utils import CONFIG_NAME
@@ -21,6 +21,7 @@ from .files import atomic_folder, read_json, write_json
 from .hub_export import PACKAGE, flat_name, write_sources
 from .modeling.attention import ATTENTIONS
 from .tasks import Task, task_of_model
+from .training.pretrained import upload
 
 
 def save_with_code(
@@ -92,6 +93,7 @@ def push_to_hub(
 
     Raises:
         TypeError, ValueError: as `save_with_code`, before anything is uploaded.
+        ConnectionError: the Hub cannot be reached or refuses it.
     """
     with TemporaryDirectory() as folder:
         if with_code:
@@ -99,11 +101,8 @@ def push_to_hub(
         else:
             model, tokenizer, _ = _unpack(model_or_pipeline, tokenizer)
             _save(model, tokenizer, Path(folder))
-        repo_id = create_repo(repo_id, token=token, private=private, exist_ok=True).repo_id
-        if revision is not None and not revision.startswith("refs/"):
-            create_branch(repo_id, branch=revision, token=token, exist_ok=True)
         upload_arguments = {"commit_message": "Upload model", **upload_arguments}
-        return upload_folder(repo_id=repo_id, folder_path=folder, token=token, revision=revision, **upload_arguments)
+        return upload(folder, repo_id, token=token, private=private, revision=revision, **upload_arguments)
 
 
 def _unpack(model_or_pipeline: Any, tokenizer: Any) -> tuple[PreTrainedModel, Any, Task]:

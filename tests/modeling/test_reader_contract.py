@@ -223,7 +223,7 @@ def dynamic(given: dict[str, Tensor]) -> dict[str, Any]:
     return {name: dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC) for name in given}
 
 
-@pytest.mark.parametrize("name", ["bidaf-gru-dense", "bidaf-sum"])
+@pytest.mark.parametrize("name", ["bidaf-gru-dense", pytest.param("bidaf-sum", marks=pytest.mark.slow)])
 def test_exported_for_every_batch_and_length(name: str) -> None:
     model, given = single(name), inputs()
     with torch.no_grad():

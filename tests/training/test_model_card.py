@@ -121,14 +121,13 @@ def test_a_score_on_the_validation_file_carries_a_warning() -> None:
         (None, "see the data's owner"),
     ],
 )
-def test_licence_of_the_training_data(corpus_format: str | None, licence: str, tmp_path: Path) -> None:
-    record = record_of("negation-scope")
+def test_licence_of_the_training_data(corpus_format: str | None, licence: str) -> None:
+    record = record_of("negation-scope") | {"formats": {}}
     record["data"] |= {"corpus_format": corpus_format}
     card = task_named("negation-scope").card
     assert f"Licence of the training data: {licence}" in render_model_card(card, record, "")
-    (tmp_path / "sfu").mkdir()
-    (tmp_path / "sfu" / "a.xml").write_text("<DOCUMENT></DOCUMENT>")
-    record["data"] |= {"corpus_format": None, "train_file": [str(tmp_path / "sfu")]}
+    record["data"] |= {"corpus_format": None, "train_file": ["sfu"]}
+    record["formats"] = {"sfu": "sfu"}
     assert "SFU Review's annotations" in render_model_card(card, record, "")
     record["data"]["extra_train_file"] = ["other.jsonl"]
     assert "GPL-3.0 or later; see the data's owner" in render_model_card(card, record, "")

@@ -42,6 +42,8 @@ _COUNT = click.IntRange(min=1)
 )
 @click.option("--batch_size", type=_COUNT, metavar="N", default=32, show_default=True, help="Rows in a forward pass.")
 @click.option("--rows_per_shard", type=_COUNT, metavar="N", default=1000, show_default=True, help="Rows of a part.")
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where to run.")
+@click.option("--ray", metavar="NAME=VALUE", multiple=True, help="workers; cpus, gpus of each.")
 def predict(
     task: str,
     source: str,
@@ -58,7 +60,9 @@ def predict(
     SOURCE is a file or folder of text, JSON lines, CSV or Parquet, "-" for the standard input, or a data set on the
     Hub. FOLDER gets all columns and the prediction; the same command goes on after an interruption.
     """
-    from ..prediction.engines import predict_here
+    from transformers.utils.logging import tqdm
+
+    from ..prediction.engines import predict_here, predict_on_ray
     from ..prediction.predictor import Predictor
 
     renamed = pairs("--column", columns)
@@ -69,17 +73,26 @@ def predict(
     on_error, batch_size = options["on_error"], options["batch_size"]
     shards = Shards(folder, settings | {"sizes of files": sizes}, options["format"], options["rows_per_shard"])
     build = partial(Predictor, task, model, columns=renamed, on_error="skip", batch_size=batch_size, **given)
-    is_shown = sys.stderr.isatty()
-    failed = predict_here(
-        read_source(source, split),
-        shards,
-        build,
-        device=device,
-        on_error=on_error,
-        total=count_rows(source) if is_shown else None,
-        progress=is_shown,
-    )
+    run = predict_here
+    if options["engine"] == "ray":
+        run = partial(predict_on_ray, cluster=_cluster(pairs("--ray", options["ray"])))
+    elif options["ray"]:
+        raise ValueError("--ray is for --engine ray")
+    bar = partial(tqdm, total=count_rows(source), unit="row") if sys.stderr.isatty() else None
+    failed = run(read_source(source, split), shards, build, device=device, on_error=on_error, bar=bar)
     print(f"{folder}: finished" + (f"; {failed} rows have an error" if failed else ""))
+
+
+def _cluster(given: dict[str, str]) -> Any:
+    """The settings of a Ray cluster."""
+    from ..prediction.engines import Cluster
+
+    try:
+        values = {name: int(value) if name == "workers" else float(value) for name, value in given.items()}
+        return Cluster(**values)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        wrong = " ".join(f"{name}={value}" for name, value in given.items())
+        raise ValueError(f"--ray {wrong}: give workers=, cpus= or gpus=, and a number") from None
 
 
 def _value(text: str) -> Any:

@@ -5,9 +5,19 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .arguments import NegationTrainingArguments
     from .corpora.loading import load_corpus
+    from .encoding import encode_dataset
     from .trainer import NegationScopeTrainer
 
-__all__ = ["NegationScopeTrainer", "load_corpus"]
+__all__ = ["NegationScopeTrainer", "NegationTrainingArguments", "encode_dataset", "load_corpus"]
 
-__getattr__ = lazy_names(__name__, {"NegationScopeTrainer": ".trainer", "load_corpus": ".corpora.loading"})
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "NegationScopeTrainer": ".trainer",
+        "NegationTrainingArguments": ".arguments",
+        "encode_dataset": ".encoding",
+        "load_corpus": ".corpora.loading",
+    },
+)

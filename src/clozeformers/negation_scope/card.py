@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from datasets import Dataset
 
@@ -72,16 +75,20 @@ def _chosen(record: Record) -> str | None:
     return "epoch" if training.get("load_best_model_at_end") or training.get("early_stopping_patience") else None
 
 
+def _formats(data: Mapping[str, Any]) -> dict[str, str]:
+    """The corpus format of each file that can be told."""
+    given = [each for name in ("train_file", "extra_train_file", "test_file") for each in data.get(name) or []]
+    formats: dict[str, str] = {}
+    for path in dict.fromkeys(path for each in given for path in split_test_file(each)[1]):
+        with suppress(OSError, ValueError):
+            formats[path] = detect_format(path)
+    return formats
+
+
 def _format(record: Record, paths: list[str]) -> str:
-    """Format of the first corpus: as recorded, else as detected from the file; "" if neither is possible."""
-    if not paths:
-        return ""
-    if record["data"].get("corpus_format"):
-        return str(record["data"]["corpus_format"])
-    try:
-        return detect_format(paths[0])
-    except (OSError, ValueError):
-        return ""
+    """Format of the first corpus, as given or as found when it was read; "" if it is not recorded."""
+    found = record.get("formats", {}).get(paths[0], "") if paths else ""  # older records have none
+    return str(record["data"].get("corpus_format") or found) if paths else ""
 
 
 def _dataset(record: Record, test_set: str) -> tuple[str, str]:
@@ -141,6 +148,7 @@ for found in negation("I do not know the answer."):
     dataset=_dataset,
     licence=_licence,
     notes=_notes,
+    formats=_formats,
 )
 
 

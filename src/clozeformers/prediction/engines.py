@@ -1,16 +1,38 @@
-"""Where predictions are computed: in this process, or in several that `accelerate launch` has started."""
+"""Where predictions are computed: in this process, in those of `accelerate launch`, or on a Ray cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import torch
 from accelerate import PartialState
 from transformers.utils.logging import tqdm
 
-from .predictor import ERROR, Predictor
-from .shards import Shards, columns_of
+from .predictor import ERROR, PREDICTION, Predictor
+from .shards import Shard, Shards, columns_of
 from .sources import Row
+
+Predicted = dict[str, Any]
+_WAITING_PER_WORKER = 2  # shards: one that is read while the next is on its way
+_RETRIES = 3
+_PATIENCE = 60.0  # seconds
+
+
+class Cluster(NamedTuple):
+    """What to use of a Ray cluster.
+
+    Attributes:
+        workers: processes that hold the model; by default, as many as there is room for.
+        cpus: of each; may be a fraction.
+        gpus: of each; may be a fraction.
+    """
+
+    workers: int | None = None
+    cpus: float = 1.0
+    gpus: float = 0.0
 
 
 def predict_here(
@@ -20,8 +42,7 @@ def predict_here(
     *,
     device: str | None = None,
     on_error: str = "raise",
-    total: int | None = None,
-    progress: bool = False,
+    bar: Callable[[], Any] | None = None,
 ) -> int:
     """Predict all rows; under `accelerate launch`, each process has its turn among the shards.
 
@@ -31,8 +52,7 @@ def predict_here(
         predictor: builds the unit of work, which skips rows that cannot be read, given a device.
         device: by default, that of the process.
         on_error: `"raise"`, or `"skip"`.
-        total: number of rows, if it is known.
-        progress: show a bar.
+        bar: makes what shows the progress, with the `update` and `close` of tqdm.
 
     Returns:
         The number of rows with an error, of this process.
@@ -44,21 +64,138 @@ def predict_here(
     if state.is_main_process:
         shards.begin()
     state.wait_for_everyone()
-    failed, run = 0, predictor(device=device or state.device)
-    bar = tqdm(total=total, unit="row", disable=not (progress and state.is_main_process))
-    done = 0
-    for shard in shards.waiting(rows, state.process_index, state.num_processes):
-        predicted = run(columns_of(shard.rows))
-        first = shard.number * shards.rows_per_shard
-        for number, error in enumerate(predicted[ERROR]):
-            if error and on_error == "raise":
-                raise ValueError(f"row {first + number + 1}: {error} (--on_error skip goes on)")
-        failed += shards.write(shard, predicted)
-        reached = first + len(shard.rows)
-        bar.update(reached - done)
-        done = reached
-    bar.close()
+    run = predictor(device=device or state.device)
+    waiting = shards.waiting(rows, state.process_index, state.num_processes)
+    predicted = ((shard, run(columns_of(shard.rows))) for shard in waiting)
+    failed = _write(predicted, shards, on_error, bar if state.is_main_process else None)
     state.wait_for_everyone()
     if state.is_main_process:
         shards.finish()
+    return failed
+
+
+def predict_on_ray(
+    rows: Iterable[Row],
+    shards: Shards,
+    predictor: Callable[..., Predictor],
+    *,
+    cluster: Cluster,
+    device: str | None = None,
+    on_error: str = "raise",
+    bar: Callable[[], Any] | None = None,
+) -> int:
+    """Predict all rows on a Ray cluster: the one in use, that of ``RAY_ADDRESS``, or a new one on this machine.
+
+    This process reads the rows and writes the shards, a few at a time. The shards of a worker that dies are read again
+    by the one that replaces it.
+
+    Args:
+        rows: as for `predict_here`, and so are `shards`, `on_error` and `bar`.
+        shards: where they go.
+        predictor: every worker builds its own.
+        cluster: what to use of it.
+        device: by default, that of the first GPU of a worker, or the CPU.
+        on_error: `"raise"`, or `"skip"`.
+        bar: makes what shows the progress.
+
+    Returns:
+        The number of rows with an error.
+
+    Raises:
+        ImportError: Ray is not installed.
+        ValueError: there is no room for the workers, or a row cannot be read. The shards before are kept.
+        RuntimeError: a worker died again and again. The shards before are kept.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise ImportError(f'Ray is not installed; run: pip install "clozeformers[ray]" ({error})') from error
+    shards.begin()
+    is_in_use = ray.is_initialized()
+    if not is_in_use:
+        ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
+    try:
+        count = _room(ray.cluster_resources(), cluster)
+        options = {"num_cpus": cluster.cpus, "num_gpus": cluster.gpus, "max_restarts": _RETRIES}
+        remote = ray.remote(**options, max_task_retries=_RETRIES)(_Worker)
+        device = device or ("cuda" if cluster.gpus else "cpu")
+        workers = [remote.remote(predictor, device, max(1, int(cluster.cpus))) for _ in range(count)]
+        failed = _write(_in_turn(ray, cluster, workers, shards.waiting(rows)), shards, on_error, bar)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause if isinstance(error.cause, Exception) else error from None
+    except ray.exceptions.RayError as error:
+        raise RuntimeError(f"a worker of Ray died {_RETRIES + 1} times ({error}); the same command goes on") from None
+    finally:
+        if not is_in_use:
+            ray.shutdown()
+    shards.finish()
+    return failed
+
+
+class _Worker:
+    """A process of the cluster; it builds its predictor when it has work, and again after it has died."""
+
+    def __init__(self, predictor: Callable[..., Predictor], device: str, threads: int) -> None:
+        torch.set_num_threads(threads)
+        self.build, self.device = predictor, device
+        self.run: Predictor | None = None
+
+    def predict(self, columns: dict[str, list[Any]]) -> Predicted:
+        self.run = self.run or self.build(device=self.device)
+        predicted = self.run(columns)
+        return {name: predicted[name] for name in (PREDICTION, ERROR)}
+
+
+def _room(resources: dict[str, float], cluster: Cluster) -> int:
+    """How many workers to start; never more than there is room for, which Ray would wait for without an end."""
+    needs = {"CPU": cluster.cpus, "GPU": cluster.gpus}
+    room = min(int(resources.get(name, 0.0) / need) for name, need in needs.items() if need)
+    wanted = room if cluster.workers is None else cluster.workers
+    if not 1 <= wanted <= room:
+        held = ", ".join(f"{resources.get(name, 0.0):g} {name}s" for name in needs)
+        raise ValueError(
+            f"the Ray cluster has {held}: room for {room} workers of {cluster.cpus:g} CPUs and {cluster.gpus:g} GPUs, "
+            f"where {max(1, wanted)} are wanted; give other --ray workers=, cpus= or gpus="
+        )
+    return wanted
+
+
+def _in_turn(
+    ray: Any, cluster: Cluster, workers: list[Any], waiting: Iterator[Shard]
+) -> Iterator[tuple[Shard, Predicted]]:
+    """The shards in their order, with their predictions, while the next are on their way."""
+    sent: deque[tuple[Shard, Any]] = deque()
+    for number, shard in enumerate(waiting):
+        if len(sent) == _WAITING_PER_WORKER * len(workers):
+            done, reference = sent.popleft()
+            yield done, _result(ray, cluster, len(workers), reference)
+        sent.append((shard, workers[number % len(workers)].predict.remote(columns_of(shard.rows))))
+    for done, reference in sent:
+        yield done, _result(ray, cluster, len(workers), reference)
+
+
+def _result(ray: Any, cluster: Cluster, count: int, reference: Any) -> Predicted:
+    """Wait for a result, as long as the cluster has room for the workers: a lost machine may not come back."""
+    while not ray.wait([reference], timeout=_PATIENCE)[0]:
+        _room(ray.cluster_resources(), cluster._replace(workers=count))
+    predicted: Predicted = ray.get(reference)
+    return predicted
+
+
+def _write(
+    predicted: Iterable[tuple[Shard, Predicted]], shards: Shards, on_error: str, bar: Callable[[], Any] | None
+) -> int:
+    """Write shards as they come; return the number of rows with an error."""
+    failed = done = 0
+    shown = tqdm(disable=True) if bar is None else bar()
+    for shard, columns in predicted:
+        first = shard.number * shards.rows_per_shard
+        for number, error in enumerate(columns[ERROR]):
+            if error and on_error == "raise":
+                raise ValueError(f"row {first + number + 1}: {error} (--on_error skip goes on)")
+        failed += shards.write(shard, columns)
+        reached = first + len(shard.rows)
+        shown.update(reached - done)
+        done = reached
+    shown.close()
     return failed

@@ -19,9 +19,10 @@ _TEXT = ("text",)
 class Predictor:
     """Run a task's pipeline on batches of rows.
 
-    It is what `datasets.Dataset.map(..., batched=True)` and Ray Data's `map_batches` call alike::
+    It is what `map` of `datasets` and `map_batches` of Ray Data call alike::
 
         rows.map(Predictor("negation-scope"), batched=True)
+        rows.map_batches(Predictor, fn_constructor_args=["negation-scope"], concurrency=8)
 
     Args:
         task: name of the pipeline.
@@ -51,14 +52,15 @@ class Predictor:
         self.on_error = on_error
         self.pipeline = pipeline(task, model=model, batch_size=batch_size, trust_remote_code=False, **options)
 
-    def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Predict a batch.
 
         Args:
             batch: column -> values.
 
         Returns:
-            `prediction`, as JSON, and `error`, empty where there is none: values of one type, whatever the results.
+            The columns, `prediction`, as JSON, and `error`, empty where there is none: values of one type, whatever
+            the results.
 
         Raises:
             ValueError: a column is missing, or has the name of a result; a row cannot be read, unless `on_error` is
@@ -76,7 +78,7 @@ class Predictor:
         inputs = [dict(zip(self.columns, row, strict=True)) for row in values]
         results = self.pipeline(inputs, on_error=self.on_error) if inputs else []
         failed = [isinstance(result, dict) and set(result) == {"error"} for result in results]
-        return {
+        return dict(batch) | {
             PREDICTION: [
                 "" if is_failed else json.dumps(finite_or_none(result), ensure_ascii=False)
                 for result, is_failed in zip(results, failed, strict=True)

@@ -5,9 +5,20 @@ from typing import TYPE_CHECKING
 from ..lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .arguments import QATrainingArguments
+    from .encoding import encode_questions
     from .squad import load_squad
-    from .trainer import QuestionAnsweringTrainer
+    from .trainer import QuestionAnsweringTrainer, Questions
 
-__all__ = ["QuestionAnsweringTrainer", "load_squad"]
+__all__ = ["QATrainingArguments", "QuestionAnsweringTrainer", "Questions", "encode_questions", "load_squad"]
 
-__getattr__ = lazy_names(__name__, {"QuestionAnsweringTrainer": ".trainer", "load_squad": ".squad"})
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "QATrainingArguments": ".arguments",
+        "QuestionAnsweringTrainer": ".trainer",
+        "Questions": ".trainer",
+        "encode_questions": ".encoding",
+        "load_squad": ".squad",
+    },
+)

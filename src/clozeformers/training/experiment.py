@@ -33,7 +33,6 @@ from typing import Any
 
 import datasets
 import transformers
-from huggingface_hub import create_repo, upload_folder
 from transformers import TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
 
@@ -42,6 +41,7 @@ from .arguments import ScriptTrainingArguments
 from .corpora import HELD_OUT, Corpora, file_label, holds_corpus, split_test_file
 from .half_precision import round_to_half, save_in_half
 from .model_card import TaskCard, name_in_record, scores_table, write_model_card
+from .pretrained import upload
 from .recipe import recipe_name
 from .results import environment, summarize
 
@@ -313,13 +313,15 @@ class Experiment:
         token = self.args.hub_token
         words = [word.replace(token, "...") if token else word for word in self.command]
         first, data = self.results[0], dataclasses.asdict(self.data_args)
+        data = {name: name_in_record(value) for name, value in data.items() if value is not None}
         return {
             "name": self.args.run_name or self.output_dir.name,
             "task": self.card.task,
             "recipe": recipe_name(self.command),
             "command": shlex.join(["python", f"run_glue_style/{self.script}", *words]),
             "model": {name: name_in_record(value) for name, value in dataclasses.asdict(self.model_args).items()},
-            "data": {name: name_in_record(value) for name, value in data.items() if value is not None},
+            "data": data,
+            "formats": self.card.formats(data),
             "training": training_record(self.args),
             "precision": self.args.precision,
             "corpora": {name: self.card.statistics(rows) for name, rows in self.corpora.by_name().items()},
@@ -418,9 +420,13 @@ def digest(path: Path) -> str:
 def push_run(folder: Path, args: TrainingArguments) -> None:
     """Push the trained model with its card and results, but no checkpoints, to `hub_model_id`."""
     token, repo_id = args.hub_token, args.hub_model_id or folder.name
-    repo = create_repo(repo_id, token=token, private=args.hub_private_repo, exist_ok=True)
-    upload_folder(
-        repo_id=repo.repo_id, folder_path=folder, token=token, ignore_patterns=["checkpoint-*", "training_args.bin"]
+    upload(
+        folder,
+        repo_id,
+        token=token,
+        private=args.hub_private_repo,
+        again=f"the run is finished in {folder}: push it by the same command with --resume_from_checkpoint true",
+        ignore_patterns=["checkpoint-*", "training_args.bin"],
     )
 
 

@@ -45,7 +45,7 @@ def imitate(student: Any, teacher: Any, tokenizer: Any, lines: Sequence[str], *,
     device = next(student.parameters()).device
     teacher.to(device).eval()
     student.train()
-    optimizer = torch.optim.AdamW(student.parameters(), lr=_LEARNING_RATE, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(student.parameters(), lr=_LEARNING_RATE, weight_decay=0.01, fused=True)
     schedule = get_linear_schedule_with_warmup(optimizer, int(_WARMUP * steps), steps)
     losses: list[float] = []
     for _, ids in zip(tqdm(range(steps), unit="step"), _batches(tokenizer, lines, seed), strict=False):

@@ -41,6 +41,7 @@ class TaskCard:
         dataset: record and test set -> type and name of a data set, as the Hub has it.
         licence: record -> licence of the training data, in words.
         notes: record -> the last sections of the card: labels, limits.
+        formats: data arguments -> the format of each file, for the record.
     """
 
     task: str
@@ -58,6 +59,7 @@ class TaskCard:
     dataset: Callable[[Record, str], tuple[str, str]]
     licence: Callable[[Record], str]
     notes: Callable[[Record], str]
+    formats: Callable[[Mapping[str, Any]], dict[str, str]] = lambda data: {}
 
 
 def write_model_card(card: TaskCard, record: Record, path: Path, model_folder: Path | None) -> Path:
