@@ -68,6 +68,10 @@ class AbstractClozePipeline(TextPipeline):
         "train one with run_glue_style/run_abstract_cloze.py, which starts from any supported encoder, by a recipe "
         "such as minilm-gap-pretrained; any multiple choice model will do"
     )
+    examples = tuple(
+        {"article": article, "question": "The @placeholder was found.", "options": ["letter", "old coin", "cat"]}
+        for article in ("The letter was written in May. It is in the museum now.", "A coin was found.")
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -210,6 +214,10 @@ class AbstractClozePipeline(TextPipeline):
         if not self._has_token_types:
             del batch["token_type_ids"]
         return batch
+
+    def example_features(self, **parameters: Any) -> list[Any]:
+        """As the base class, without definitions: they are only text to a model, and WordNet need not be installed."""
+        return super().example_features(**parameters | {"use_definitions": False, "option_reader": None})
 
     def _forward(self, input_tensors: dict[str, torch.Tensor], **_: Any) -> torch.Tensor:
         """Return the logits of the options, ``[B, C]``."""

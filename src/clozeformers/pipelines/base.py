@@ -54,6 +54,8 @@ class TextPipeline(Pipeline):
     input_format = "a mapping"
     input_names: ClassVar[tuple[str, ...]] = ()
     training_hint = "train one for the task"
+    # Short inputs of different lengths, with which a model is exported.
+    examples: ClassVar[tuple[Any, ...]] = ()
 
     def __init__(self, model: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
         model = with_backend(model, backend)
@@ -190,6 +192,11 @@ class TextPipeline(Pipeline):
     def collate(self, features: list[Any]) -> dict[str, torch.Tensor]:
         """Pad features to the tensors of a batch."""
         raise NotImplementedError
+
+    def example_features(self, **parameters: Any) -> list[Any]:
+        """Return the features of the examples; parameters override those of the class."""
+        parameters = self._resolve_parameters(**self._preprocess_params | parameters)
+        return [row for example in self.examples for row in self.preprocess(example, **parameters)["features"]]
 
     def save_pretrained(self, save_directory: str | os.PathLike[str], **kwargs: Any) -> None:
         """Save model and tokenizer; `save_with_code` saves the source of the pipeline with them."""
