@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import shutil
 import sys
 from collections.abc import Callable
-from copy import copy, deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 import torch
+from torch import Tensor, nn
 from transformers import pipeline
 
 from clozeformers import BertWithWNDuma, onnx_export, save_as_onnx
 from clozeformers.cli import main
-from clozeformers.onnx_export import example_features, quantise
 from clozeformers.pipelines.base import TextPipeline
-from clozeformers.pipelines.onnx_model import OnnxModel
+from clozeformers.pipelines.onnx_model import MODEL_FILE, OnnxModel
 
 from .cloze_models import ARTICLE, FakeReader, tiny_cloze, tiny_wn_duma
 from .hub_models import QUESTION, TEXTS, tiny_pipeline, tiny_word_reader
@@ -39,16 +40,22 @@ CLOZES = [
     )
 ]
 GAP = {"option_features": "gap", "num_co_attention_layers": 0, "use_definitions": False, "mask_token_id": 4}
-CUES = {"finds_cues": True, "num_attention_blocks": 1}
+# Weights so large that a wrong one changes the probabilities.
+SHARP = {"initializer_range": 0.5}
+WORDS, TOP = {"return_words": True}, {"top_k": 3}
 # Name -> how to build a pipeline, its inputs, and parameters of the call.
 CASES: dict[str, tuple[Callable[[], TextPipeline], list[Any], dict[str, Any]]] = {
-    "scopes": (lambda: tiny_pipeline("roberta", cue_token="[CUE]"), TEXTS, {"return_words": True}),
-    "cues and scopes": (lambda: tiny_pipeline("bert", **CUES), TEXTS, {"return_words": True}),
-    "bidaf": (lambda: tiny_word_reader("bidaf"), QUESTIONS, {"top_k": 3}),
+    "scopes": (lambda: tiny_pipeline("roberta", cue_token="[CUE]", num_attention_blocks=0, **SHARP), TEXTS, WORDS),
+    "cues and scopes": (lambda: tiny_pipeline("bert", finds_cues=True, num_attention_blocks=1, **SHARP), TEXTS, WORDS),
+    "answers": (lambda: tiny_reader("bert"), QUESTIONS, TOP),
     "definitions": (lambda: tiny_wn_duma(BertWithWNDuma), CLOZES, {"option_reader": FakeReader()}),
     "gap": (lambda: tiny_wn_duma(BertWithWNDuma, **GAP), CLOZES, {}),
     "multiple choice": (lambda: tiny_cloze("roberta"), CLOZES, {}),
+    "bidaf": (lambda: tiny_word_reader("bidaf"), QUESTIONS, TOP),
+    "qanet": (lambda: tiny_word_reader("qanet"), QUESTIONS, TOP),
 }
+SLOW = ("gap", "multiple choice", "bidaf", "qanet")
+NAMES = [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES]
 
 
 @pytest.fixture(scope="module")
@@ -73,38 +80,73 @@ def numbers(results: Any) -> list[float]:
     return [results] if isinstance(results, (int, float)) else []
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_results_are_those_of_pytorch(name: str, exported: Any) -> None:
     torch_pipeline, folder = exported(name)
     _, inputs, parameters = CASES[name]
-    onnx = pipeline(torch_pipeline.task, model=folder, backend="onnx")
-    assert isinstance(onnx.model, OnnxModel)
+    pipe = pipeline(torch_pipeline.task, model=folder, backend="onnx")
+    assert isinstance(pipe.model, OnnxModel)
     expected = torch_pipeline(inputs, **parameters)
-    for batch_size in (1, 3):
-        assert numbers(onnx(inputs, batch_size=batch_size, **parameters)) == pytest.approx(numbers(expected), abs=1e-4)
-    assert onnx.readable_length() == torch_pipeline.readable_length()
+    for batch_size in (1, 3, 8):
+        assert numbers(pipe(inputs, batch_size=batch_size, **parameters)) == pytest.approx(numbers(expected), abs=1e-4)
+    assert pipe.readable_length() == torch_pipeline.readable_length()
 
 
-@pytest.mark.parametrize("name", ["cues and scopes", "bidaf", "definitions"])
+def probabilities(pipe: TextPipeline, features: list[Any]) -> list[Tensor]:
+    """Of each piece to be in scope, of each option, or of each start and end."""
+    return [logits.softmax(-1 if pipe.task == "negation-scope" else 0) for logits in pipe._predict(features, 3)]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_eight_bits_are_close(name: str, exported: Any, tmp_path: Path) -> None:
+    """The weights are random, so that answers which are nearly level may change places; probabilities are compared.
+
+    The largest difference of these models is 0.12; with one weight of an encoder transposed, it is 0.25 or more.
+    """
     torch_pipeline, folder = exported(name)
     _, inputs, parameters = CASES[name]
     shutil.copytree(folder, tmp_path / "small")
     for path in (tmp_path / "small").glob("*.onnx"):
-        quantise(path)
-    onnx = pipeline(torch_pipeline.task, model=str(tmp_path / "small"))
-    features = example_features(torch_pipeline)
-    pairs = list(zip(onnx._predict(features, 3), torch_pipeline._predict(features, 3), strict=True))
-    differences = [(ours - theirs).abs().max() for ours, theirs in pairs]
-    assert 0 < max(differences) < 0.2
-    assert len(onnx(inputs, **parameters)) == len(inputs)
+        size = path.stat().st_size
+        with onnx_export._quiet():
+            onnx_export.quantise(path)
+        if name not in ("bidaf", "qanet"):  # tiny ones are more graph than weights
+            assert path.stat().st_size < 0.8 * size
+    pipe = pipeline(torch_pipeline.task, model=str(tmp_path / "small"))
+    features = torch_pipeline.example_features()
+    pairs = zip(probabilities(pipe, features), probabilities(torch_pipeline, features), strict=True)
+    assert 0 < max(float((ours - theirs).abs().max()) for ours, theirs in pairs) < 0.2
+    assert len(pipe(inputs, **parameters)) == len(inputs)
+
+
+class Shared(nn.Module):
+    """Two layers with one weight, over two dimensions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, inputs: dict[str, Tensor]) -> tuple[Tensor]:
+        return (self.layer(self.layer(inputs["input_ids"]).tanh()),)
+
+
+def test_eight_bits_of_a_weight_in_two_layers(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    module, inputs = Shared().eval(), {"input_ids": torch.randn(3, 8)}
+    path = tmp_path / MODEL_FILE
+    with onnx_export._quiet():
+        onnx_export._write(onnx_export._Graph(MODEL_FILE, module, inputs, ("logits",)), path, 0)  # type: ignore[arg-type]
+        onnx_export.quantise(path)
+    assert any("Integer" in node.op_type for node in onnx.load(path).graph.node)
+    [logits] = OnnxModel(None, {MODEL_FILE: path}, "Shared").run(MODEL_FILE, inputs).values()
+    assert (logits - module(inputs)[0]).abs().max() < 0.05
 
 
 def test_threads_are_those_of_torch(exported: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     torch_pipeline, folder = exported("definitions")
-    onnx = pipeline(torch_pipeline.task, model=folder)
-    for model in (onnx.model, pickle.loads(pickle.dumps(onnx.model))):
+    pipe = pipeline(torch_pipeline.task, model=folder)
+    for model in (pipe.model, pickle.loads(pickle.dumps(pipe.model))):
         [session] = model._sessions.values()
         assert session.get_session_options().intra_op_num_threads == 3
 
@@ -122,51 +164,82 @@ def test_an_export_beside_its_model(exported: Any, tmp_path: Path) -> None:
 def test_what_cannot_be_loaded(exported: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch_pipeline, folder = exported("definitions")
     task = torch_pipeline.task
-    with pytest.raises(ValueError, match="backend is 'tensorflow'"):
+    with pytest.raises(ValueError, match='backend is \'tensorflow\'; it must be "torch" or "onnx"'):
         pipeline(task, model=folder, backend="tensorflow")
     with pytest.raises(ValueError, match="leave out backend"):
         pipeline(task, model=folder, backend="torch")
-    with pytest.raises(ValueError, match="runs on the CPU, not on meta"):
+    with pytest.raises(ValueError, match="runs on the CPU, not on meta; leave out device"):
         pipeline(task, model=folder, device="meta")
-    with pytest.raises(ValueError, match="is an ONNX export already"):
-        save_as_onnx(pipeline(task, model=folder), tmp_path)
     with pytest.raises(ValueError, match='is a model for "abstract-cloze", not for "negation-scope"'):
         pipeline("negation-scope", model=folder)
-    pipeline(task, model=folder).save_pretrained(tmp_path / "damaged")
-    torch_pipeline.tokenizer.save_pretrained(tmp_path / "damaged")
-    (tmp_path / "damaged" / "model.onnx").write_bytes(b"no graph")
+    damaged = tmp_path / "damaged"
+    shutil.copytree(folder, damaged)
+    graph = onnx.load(damaged / MODEL_FILE)
+    del graph.metadata_props[:]
+    onnx.save(graph, damaged / MODEL_FILE)
+    with pytest.raises(ValueError, match=r"was not exported by clozeformers; .* clozeformers export onnx MODEL FOLDER"):
+        pipeline(task, model=str(damaged))
+    (damaged / MODEL_FILE).write_bytes(b"no graph")
     with pytest.raises(ValueError, match="onnxruntime cannot read"):
-        pipeline(task, model=str(tmp_path / "damaged"))
+        pipeline(task, model=str(damaged))
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ImportError, match=r'onnxruntime is not installed; run: pip install "clozeformers\[onnx\]"'):
         pipeline(task, model=folder)
-    with pytest.raises(ImportError, match=r"clozeformers\[onnx\]"):
-        save_as_onnx(torch_pipeline, tmp_path / "new")
 
 
-def test_another_output_than_pytorchs_is_not_saved(
-    exported: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_exported(exported: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch_pipeline, folder = exported("definitions")
-    changed = copy(torch_pipeline)
-    changed.model = deepcopy(torch_pipeline.model)
+    new = tmp_path / "new"
+    with pytest.raises(ValueError, match="is an ONNX export already; give the PyTorch model"):
+        save_as_onnx(pipeline(torch_pipeline.task, model=folder), new)
+    with pytest.raises(
+        FileExistsError, match=r"is not empty; name a new folder: clozeformers export onnx MODEL FOLDER"
+    ):
+        save_as_onnx(torch_pipeline, folder)
+    with pytest.raises(NotADirectoryError, match="is a file; name a folder"):
+        save_as_onnx(torch_pipeline, Path(folder) / MODEL_FILE)
+    changed = copy.copy(torch_pipeline)
+    changed.model = copy.deepcopy(torch_pipeline.model)
     changed.model.option_classifier.bias.data += 2e-3
-    monkeypatch.setattr(onnx_export, "_write", lambda graph, path, first: shutil.copy(Path(folder) / path.name, path))
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.export, "export", lambda *_, **__: torch.zeros(2).view(3))
+        with pytest.raises(
+            ValueError, match=r"^BertWithWNDuma cannot be exported to ONNX: shape '\[3\]' is invalid .*$"
+        ):
+            save_as_onnx(torch_pipeline, new)
+    write_as(folder, monkeypatch)
     with pytest.raises(ValueError, match=r"BertWithWNDuma cannot be exported: logits .* differ by 2\.0e-03"):
-        save_as_onnx(changed, tmp_path / "new")
+        save_as_onnx(changed, new)
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(ImportError, match=r'onnxscript is not installed; run: pip install "clozeformers\[onnx\]"'):
+        save_as_onnx(torch_pipeline, new)
     assert not list(tmp_path.iterdir())
 
 
-def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tiny_reader("bert").save_pretrained(tmp_path / "model")
+def write_as(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an export write the graphs of another one."""
+    monkeypatch.setattr(onnx_export, "_write", lambda graph, path, first: shutil.copy(Path(folder) / path.name, path))
+
+
+def test_command_line(
+    exported: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch_pipeline, folder = exported("answers")
+    assert b".py" not in (Path(folder) / MODEL_FILE).read_bytes(), "stack traces are exported"
+    torch_pipeline.save_pretrained(tmp_path / "model")
+    write_as(folder, monkeypatch)
+    command = ["export", "onnx", str(tmp_path / "model"), str(tmp_path / "onnx"), "--int8"]
     capsys.readouterr()
-    assert main(["export", "onnx", str(tmp_path / "model"), str(tmp_path / "onnx"), "--int8"]) == 0
+    assert main(command) == 0
     captured = capsys.readouterr()
     assert 'backend="onnx"' in captured.out
     assert captured.err == ""
-    assert b".py" not in (tmp_path / "onnx" / "model.onnx").read_bytes(), "stack traces are exported"
-    names = {"model.onnx", "config.json", "tokenizer.json", "tokenizer_config.json"}
+    names = {MODEL_FILE, "config.json", "tokenizer.json", "tokenizer_config.json"}
     assert {path.name for path in (tmp_path / "onnx").iterdir()} == names
+    assert (tmp_path / "onnx" / MODEL_FILE).stat().st_size < 0.8 * (Path(folder) / MODEL_FILE).stat().st_size
+    assert main(command) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "is not empty; name a new folder" in line
     assert main(["answer", "Who sits?", CONTEXT, "--model", str(tmp_path / "onnx")]) == 0
     assert '"score"' in capsys.readouterr().out
     with pytest.raises(ValueError, match=r'is not trained for "negation-scope": it is a BertForQuestionAnswering'):
