@@ -133,6 +133,21 @@ def test_without_ray(
     assert 'Ray is not installed; run: pip install "clozeformers[ray]"' in capsys.readouterr().err
 
 
+def test_a_cluster_that_does_not_answer(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import ray
+
+    def refuse(**_: Any) -> None:
+        raise ConnectionError("Failed to connect to Ray cluster at head:6379")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refuse)
+    assert main([*command, str(tmp_path / "out"), *RAY]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "Failed to connect to Ray cluster at head:6379; check RAY_ADDRESS, and set RAY_AUTH_MODE=token" in told
+
+
 class LostMachine:
     """A cluster whose results never come."""
 

@@ -104,6 +104,7 @@ def predict_on_ray(
 
     Raises:
         ImportError: Ray is not installed.
+        ConnectionError: no cluster answers at ``RAY_ADDRESS``.
         ValueError: there is no room for the workers, or a row cannot be read. The shards before are kept.
         ChildProcessError: a worker died again and again. The shards before are kept.
     """
@@ -119,7 +120,7 @@ def predict_on_ray(
     shards.begin()
     is_in_use = ray.is_initialized()
     if not is_in_use:
-        ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
+        _connect(ray)
     try:
         count = _room(ray.available_resources(), cluster)
         options = {"num_cpus": cluster.cpus, "num_gpus": cluster.gpus, "max_restarts": _RETRIES}
@@ -137,6 +138,15 @@ def predict_on_ray(
             ray.shutdown()
     shards.finish()
     return failed
+
+
+def _connect(ray: Any) -> None:
+    try:
+        ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{error}; check RAY_ADDRESS, and set RAY_AUTH_MODE=token if the cluster asks for a token"
+        ) from None
 
 
 class _Worker:
