@@ -25,7 +25,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     save_tiny(tmp_path / "negation-model")
     write_negation_jsonl(negation_rows(16, seed=0), tmp_path / "negations.jsonl")
-    tiny_word_reader("bidaf").save_pretrained(tmp_path / "reader")
+    reader = tiny_word_reader("bidaf")
+    reader.tokenizer.model_max_length = 253
+    reader.save_pretrained(tmp_path / "reader")
     save_encoder(tmp_path / "encoder", "bert")
     for number, part in enumerate(("train", "dev")):
         write_squad(tmp_path / f"squad-{part}.json", 8, number)

@@ -155,7 +155,9 @@ def test_make_targets():
         subprocess.run(["make", target, "--dry-run"], cwd=ROOT, check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("name", ["README.md", "RESULTS.md", "CONTRIBUTING.md", "benchmarks/README.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "RESULTS.md", "CONTRIBUTING.md", "benchmarks/README.md", "docs/training.md"]
+)
 def test_links_and_paths_exist(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     links = [(ROOT / name).parent / path for path in re.findall(r"\]\((?!http)([^)#]+)\)", text)]

@@ -228,12 +228,21 @@ def test_a_joint_model_finds_cues_by_convention(input_: str, task: TinyTask, tmp
     [scores] = record["scores"].values()
     assert (scores["cue_f1"]["mean"], scores["pcs"]["mean"]) == (100, 100)
     negation = pipeline("negation-scope", model=str(tmp_path / "run"), device="cpu")
-    for convention, expected in {
-        "cd-sco": [("im", "it is possible"), ("not", "it is")],
-        "sfu": [("not", "here")],
-    }.items():
+    expected = {"cd-sco": [("im", "it is possible"), ("not", "it is")], "sfu": [("not", "here")]}
+    for convention, negations in expected.items():
         found = negation("it is impossible\n\nit is not here", convention=convention)
-        assert [(e["cue"]["text"], " ".join(s["text"] for s in e["scope"])) for e in found] == expected
+        assert [(e["cue"]["text"], " ".join(s["text"] for s in e["scope"])) for e in found] == negations
+    if input_ == "normal":
+        return
+    again = TinyTask("negation_scope", {}, ["--model_name_or_path", str(tmp_path / "run")])
+    [scores] = again.run(tmp_path / "again", *files[2:], "--lexicon_conventions", "sfu")["scores"].values()
+    assert (scores["cue_f1"]["mean"], scores["lexicon_cue_f1"]["mean"]) == (100, 100)
+    negation.model.config.lexicon_conventions = ["sfu"]
+    text = "it is hardly here\n\nit is never here\n\nit is impossible"  # SFU Review does not annotate "hardly"
+    assert [e["cue"]["text"] for e in negation(text, convention="sfu")] == ["never"]
+    assert [e["cue"]["text"] for e in negation(text, convention="sfu", affixes=True)] == ["never", "im"]
+    with pytest.raises(ValueError, match="convention is 'sfo'; it must be 'cd-sco', 'bioscope', 'sfu' or None"):
+        again.run(tmp_path / "wrong", *files[2:], "--lexicon_conventions", "sfo")
 
 
 def test_a_target_without_scopes_is_refused(task: TinyTask, tmp_path: Path) -> None:

@@ -33,6 +33,14 @@ class DiesOnce(Predictor):
         return super().__call__(batch)
 
 
+class Dies(Predictor):
+    """Kills its process whatever it is given."""
+
+    def __call__(self, batch: Any) -> dict[str, Any]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().__call__(batch)
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Ray on two CPUs; a file that its workers know by the name TEST_MARK."""
@@ -68,14 +76,35 @@ def test_a_worker_that_dies_loses_nothing(
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
+def test_a_worker_that_always_dies_is_told_in_one_line(
+    cluster: Path,
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("clozeformers.prediction.predictor.Predictor", Dies)
+    monkeypatch.setattr(engines, "_RETRIES", 0)
+    assert main([*command, str(tmp_path / "out"), *RAY]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "error: a worker of Ray died 1 times: The actor died" in told
+
+
+def test_a_folder_without_a_model_is_told_in_one_line(
+    cluster: Path, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "model" / "config.json").write_text("{}")
+    assert main([*command, str(tmp_path / "out"), *RAY]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "error: Unrecognized model in" in told
+
+
 def test_more_workers_than_there_is_room_for(
     cluster: Path, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, str(tmp_path / "out"), *RAY, "--ray", "gpus=1000"]) == 2
-    assert (
-        "has 2 CPUs, 0 GPUs: room for 0 workers of 0.5 CPUs and 1000 GPUs, where 2 are wanted"
-        in capsys.readouterr().err
-    )
+    told = "0 GPUs for us: room for 0 workers of 0.5 CPUs and 1000 GPUs, where 2 are wanted"
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -83,6 +112,9 @@ def test_more_workers_than_there_is_room_for(
     [
         (["--ray", "cpus=1"], "--ray is for --engine ray"),
         (["--engine", "ray", "--ray", "cpu=1"], "--ray cpu=1: give workers=, cpus= or gpus=, and a number"),
+        (["--engine", "ray", "--ray", "cpus=0"], "a worker of 0 CPUs and 0 GPUs cannot be; give cpus above 0"),
+        (["--engine", "ray", "--ray", "cpus=nan"], "a worker of nan CPUs and 0 GPUs cannot be; give cpus above 0"),
+        (["--engine", "ray", "--ray", "gpus=-1"], "a worker of 1 CPUs and -1 GPUs cannot be; give cpus above 0"),
         (["--engine", "ray", "--ray", "cpus=x"], "--ray cpus=x: give workers=, cpus= or gpus=, and a number"),
     ],
 )
@@ -99,6 +131,21 @@ def test_without_ray(
     monkeypatch.setitem(sys.modules, "ray", None)
     assert main([*command, str(tmp_path / "out"), *RAY]) == 2
     assert 'Ray is not installed; run: pip install "clozeformers[ray]"' in capsys.readouterr().err
+
+
+def test_a_cluster_that_does_not_answer(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import ray
+
+    def refuse(**_: Any) -> None:
+        raise ConnectionError("Failed to connect to Ray cluster at head:6379")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refuse)
+    assert main([*command, str(tmp_path / "out"), *RAY]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "Failed to connect to Ray cluster at head:6379; check RAY_ADDRESS, and set RAY_AUTH_MODE=token" in told
 
 
 class LostMachine:

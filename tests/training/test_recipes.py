@@ -17,13 +17,14 @@ from clozeformers.negation_scope.arguments import (
     NegationModelArguments,
     NegationTrainingArguments,
 )
+from clozeformers.tasks import TASKS
 from clozeformers.training.corpora import HELD_OUT
 from clozeformers.training.recipe import RECIPES, find_recipe, load_recipe, parse_recipe
 
 from ..cloze_corpora import save_encoder
 from ..tiny_tasks import TinyTask, save_word_encoder
 
-PATHS = sorted(RECIPES.glob("*/*.yaml"))
+PATHS = sorted(path for task in TASKS for path in (RECIPES / task.name).glob("*.yaml"))
 ALL = {(path.parent.name, path.stem): load_recipe(path) for path in PATHS}
 VARIANTS = ("oa-c", "oa-ca", "oa-em", "oa-emb")
 HEADS = {"encoder": (0, None), "question-only": (0, None), "duma": (1, "parallel"), "wn-duma": (1, "stacked")}

@@ -43,6 +43,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         convention_tokens: of a model of several conventions, the token that replaces `cue_token` under each. Where no
             token precedes the cue words, in unchanged input and where cues are found, it begins the sentence.
         finds_cues: add a head that labels the cues themselves, in input without cue tokens.
+        lexicon_conventions: those under which the pipeline takes the cues of the lexicon all the same.
         candidate_token: token inserted before each word that the lexicon takes for a cue, where cues are found and in
             unchanged input; None for none.
         affixes: whether affixes (*im*possible) are cues, which the pipeline then looks for; None if it is not known.
@@ -57,6 +58,7 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     kind: str | None = None
     conventions: list[str] | None = None
     finds_cues: bool = False
+    lexicon_conventions: list[str] | None = None
     candidate_token: str | None = None
     affixes: bool | None = None
     convention_tokens: dict[str, str] | None = None
@@ -77,6 +79,15 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
     def is_baseline(self) -> bool:
         """Whether the head is a single linear layer."""
         return self.attention_variant is None or self.num_attention_blocks == 0
+
+    def finds_cues_under(self, convention: str | None) -> bool:
+        """Whether the model finds the cues of a convention, or, of one that it was not trained on, those of its first.
+
+        Otherwise the lexicon does, which has no cues of speculation.
+        """
+        known = convention if convention in (self.conventions or ()) else next(iter(self.conventions or ()), None)
+        by_lexicon = self.kind != "speculation" and known in (self.lexicon_conventions or ())
+        return self.finds_cues and not by_lexicon
 
     def mark_tokens(self, conventions: Sequence[str | None], finds_cues: bool = False) -> list[str] | None:
         """Token before the marked words of each example, given its convention; None for none.

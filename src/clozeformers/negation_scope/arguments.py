@@ -17,9 +17,16 @@ from ..training.arguments import (
     resolve_model_arguments,
 )
 from ..training.pretrained import loading
+from .cues import check_convention
 
 # Section 4 of the paper; a model with a trained head keeps its own values.
-NEW_HEAD = {"attention_variant": "OA-CA", "num_attention_blocks": 2, "num_block_heads": None, "head_dropout": 0.3}
+NEW_HEAD = {
+    "attention_variant": "OA-CA",
+    "num_attention_blocks": 2,
+    "num_block_heads": None,
+    "head_dropout": 0.3,
+    "lexicon_conventions": None,
+}
 _NEW_INPUT = {"input": "augment", "max_length": 128, "kind": "negation", "target": ["scopes"]}
 
 
@@ -41,6 +48,9 @@ class NegationModelArguments:
         default=None, metadata={"help": "Heads of a block; as many as the encoder's in a new head."}
     )
     head_dropout: float | None = field(default=None, metadata={"help": "Dropout of the head; 0.3 in a new one."})
+    lexicon_conventions: list[str] | None = field(
+        default=None, metadata={"help": "Where a model that finds cues takes the lexicon's: cd-sco bioscope sfu."}
+    )
     attn_implementation: str | None = field(
         default=None, metadata={"help": "The encoder's attention: eager, sdpa, ..."}
     )
@@ -132,7 +142,9 @@ def resolve_arguments(
             raise ValueError(f"--target is {' '.join(data_args.target)}; it must be scopes, or cues scopes")
         data_args.target = sorted(set(data_args.target))
     model = None if config is None else name
-    overridable = ["head_dropout", "max_length"]
+    for convention in model_args.lexicon_conventions or ():
+        check_convention(convention)
+    overridable = ["head_dropout", "lexicon_conventions", "max_length"]
     if data_args.trains:
         overridable.append("target")
     if data_args.trains or config is None or config.kind is None:

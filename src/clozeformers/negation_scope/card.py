@@ -31,6 +31,9 @@ _LICENCES = {
 }
 _OTHER_LICENCE = "see the data's owner"
 _FINDS_CUES = "The model finds the cues, unless they are given"
+_FINDS_OTHER_CUES = """\
+The cues of {names} are those of a lexicon, which finds them better; the model finds others itself, unless they
+  are given"""
 _IS_GIVEN_CUES = """\
 The model is given the cues. If none are given, the pipeline finds them with a lexicon or with the detector that it is
   given"""
@@ -112,8 +115,12 @@ def _notes(record: Record) -> str:
     config = record.get("config", {})  # older records have none
     conventions = config.get("conventions") or []
     choice = _CHOICE.format(names=", ".join(conventions)) if len(conventions) > 1 else ""
+    by_lexicon = config.get("lexicon_conventions") or []
+    cues = _FINDS_CUES if config.get("finds_cues") else _IS_GIVEN_CUES
+    if by_lexicon:
+        cues = _FINDS_OTHER_CUES.format(names=", ".join(by_lexicon))
     text = Path(__file__).with_name("card_notes.md").read_text(encoding="utf-8")
-    return text.format(cues=_FINDS_CUES if config.get("finds_cues") else _IS_GIVEN_CUES, choice=choice)
+    return text.format(cues=cues, choice=choice)
 
 
 CARD = TaskCard(

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..words import Word, words_of_tokens
-from .corpora.schema import CORPUS_HAS_AFFIXES
-from .cues import Span, find_cues
+from .cues import CORPUS_HAS_AFFIXES, Span, find_cues
 from .encoding import LabelledSentence
 
 Cue = frozenset[tuple[int, str]]  # the words that hold a cue, by number, each with the part that belongs to it

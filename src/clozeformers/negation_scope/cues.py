@@ -58,6 +58,9 @@ FALSE_PHRASES = _phrases(
     "whether or not; more often than not; as often as not; all but absent; absent from; absent of; free of charge"
 )
 
+# Whether a corpus annotates affixes as cues; of other corpora, the rows tell.
+CORPUS_HAS_AFFIXES = {"cd-sco": True, "bioscope": False, "sfu": False}
+
 # What a corpus annotates otherwise: entries that are no cues in it, and false phrases that hold cues.
 _UNCERTAIN = _words("hardly scarcely denies denied denying refuses refused refusing")
 NO_CUES_IN = {

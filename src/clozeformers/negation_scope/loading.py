@@ -13,7 +13,8 @@ from ..training import corpora
 from ..training.pretrained import loading
 from .arguments import NEW_HEAD, NegationDataArguments, NegationModelArguments
 from .corpora.loading import load_corpus
-from .corpora.schema import CORPUS_HAS_AFFIXES, NEGATION_FEATURES, sentence_id
+from .corpora.schema import NEGATION_FEATURES, sentence_id
+from .cues import CORPUS_HAS_AFFIXES
 from .windows import CANDIDATE_TOKEN, CUE_TOKEN, add_cue_token, convention_token
 
 

@@ -19,7 +19,7 @@ from ..words import words_of_tokens
 from .collator import NegationCollator
 from .corpora.schema import NEGATION_FEATURES, NegationRow
 from .cue_labels import cues_of_labels, labels_of_pieces
-from .cue_scores import Cue, Negation, cue_of_parts
+from .cue_scores import Cue, Negation, cue_of_parts, lexicon_cues
 from .encoding import LabelledSentence, encode_dataset, encode_labelled
 from .windows import word_probabilities
 
@@ -85,7 +85,13 @@ class NegationScopeTrainer(LengthGroupedTrainer):
         return scopes(features, output.predictions), dict(output.metrics or {})
 
     def find_cues(self, sentences: Sequence[LabelledSentence]) -> list[list[Cue]]:
-        """Find the cues of sentences, whose labels are not used, with a model that has a cue head."""
+        """Find the cues of sentences, whose labels are not used, as the pipeline would, with model or lexicon."""
+        config = self.model.config
+        read = [sentence for sentence in sentences if config.finds_cues_under(sentence.corpus)]
+        found = iter(self._read_cues(read) if read else [])
+        return [next(found) if config.finds_cues_under(each.corpus) else lexicon_cues(each) for each in sentences]
+
+    def _read_cues(self, sentences: Sequence[LabelledSentence]) -> list[list[Cue]]:
         tokenizer: Any = self.processing_class
         length, config = tokenizer.model_max_length, self.model.config
         features = sort_by_length(encode_labelled(sentences, tokenizer, max_length=length, config=config))

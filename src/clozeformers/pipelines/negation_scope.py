@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from ..modeling.configuration_negation_scope import NUM_CUE_LABELS
 from ..negation_scope.collator import NegationCollator
 from ..negation_scope.cue_labels import AFFIX, NO_CUE, cues_of_labels, labels_of_pieces
-from ..negation_scope.cues import Span, check_convention, mark_candidates
+from ..negation_scope.cues import CORPUS_HAS_AFFIXES, Span, check_convention, mark_candidates
 from ..negation_scope.inputs import CueDetector, CueInSentence, GivenText, cues_of_text, read_input
 from ..negation_scope.windows import EncodedWindow, encode_cues, word_probabilities
 from ..words import Word
@@ -40,10 +40,11 @@ class NegationScopePipeline(TextPipeline):
     Inputs: a string, or a mapping with `text` or `tokens` and optionally `cues` (words, character spans or token
     indices); or a list, tuple, array, pandas Series, dataset, generator or other iterable of these. A text may have
     several sentences; each cue is read with its own. Without `cues`, the cues are those that `cue_detector` finds, or
-    those that the model finds if it has learnt cues, or else those of an English lexicon.
+    those that the model finds if it has learnt cues, or else those of an English lexicon (also under the
+    `lexicon_conventions` of the model's config).
 
     Args:
-        affixes: find affix cues (*im*possible), too; by default, unless the model was trained without.
+        affixes: find affix cues (*im*possible), too; by default, unless the convention or the model has none.
         convention: `"cd-sco"`, `"bioscope"` or `"sfu"`, for the cues that this corpus annotates; by default that of the
             model if it was trained on one corpus, otherwise None: all cues of the lexicon, or those of the first
             corpus that a model which finds cues was trained on.
@@ -88,9 +89,10 @@ class NegationScopePipeline(TextPipeline):
 
     def _resolve_parameters(self, **parameters: Any) -> dict[str, Any]:
         config = self.model.config
-        defaults: dict[str, Any] = {"affixes": config.affixes is not False}
         if len(config.conventions or ()) == 1:
-            [defaults["convention"]] = config.conventions
+            parameters = {"convention": config.conventions[0]} | parameters
+        has_affixes = CORPUS_HAS_AFFIXES.get(str(parameters.get("convention")), True)
+        defaults: dict[str, Any] = {"affixes": has_affixes and config.affixes is not False}
         if config.kind == "speculation" and not config.finds_cues:
             defaults["cue_detector"] = _refuse_to_find_cues
         return defaults | parameters
@@ -107,7 +109,7 @@ class NegationScopePipeline(TextPipeline):
         If it takes the model to find them, the sentences are encoded for that, and `_complete` does the rest.
         """
         given = read_input(input_)
-        if given.cues is not None or cue_detector is not None or not self.model.config.finds_cues:
+        if given.cues is not None or cue_detector is not None or not self.model.config.finds_cues_under(convention):
             cues = cues_of_text(given, self.max_length, affixes, convention, cue_detector)
             return self._encode_scopes(cues, convention)
         windows = self._encode(given.sentences, None, convention)

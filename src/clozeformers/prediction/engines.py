@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 from typing import Any, NamedTuple
 
 import torch
@@ -103,9 +104,15 @@ def predict_on_ray(
 
     Raises:
         ImportError: Ray is not installed.
+        ConnectionError: no cluster answers at ``RAY_ADDRESS``.
         ValueError: there is no room for the workers, or a row cannot be read. The shards before are kept.
-        RuntimeError: a worker died again and again. The shards before are kept.
+        ChildProcessError: a worker died again and again. The shards before are kept.
     """
+    if not (cluster.cpus > 0 and 0 <= cluster.gpus < inf):
+        raise ValueError(
+            f"a worker of {cluster.cpus:g} CPUs and {cluster.gpus:g} GPUs cannot be; give cpus above 0, such as 0.5, "
+            "and gpus of at least 0"
+        )
     try:
         import ray
     except ImportError as error:
@@ -113,9 +120,9 @@ def predict_on_ray(
     shards.begin()
     is_in_use = ray.is_initialized()
     if not is_in_use:
-        ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
+        _connect(ray)
     try:
-        count = _room(ray.cluster_resources(), cluster)
+        count = _room(ray.available_resources(), cluster)
         options = {"num_cpus": cluster.cpus, "num_gpus": cluster.gpus, "max_restarts": _RETRIES}
         remote = ray.remote(**options, max_task_retries=_RETRIES)(_Worker)
         device = device or ("cuda" if cluster.gpus else "cpu")
@@ -124,12 +131,22 @@ def predict_on_ray(
     except ray.exceptions.RayTaskError as error:
         raise error.cause if isinstance(error.cause, Exception) else error from None
     except ray.exceptions.RayError as error:
-        raise RuntimeError(f"a worker of Ray died {_RETRIES + 1} times ({error}); the same command goes on") from None
+        why = str(error).splitlines()[0]
+        raise ChildProcessError(f"a worker of Ray died {_RETRIES + 1} times: {why} The same command goes on") from None
     finally:
         if not is_in_use:
             ray.shutdown()
     shards.finish()
     return failed
+
+
+def _connect(ray: Any) -> None:
+    try:
+        ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{error}; check RAY_ADDRESS, and set RAY_AUTH_MODE=token if the cluster asks for a token"
+        ) from None
 
 
 class _Worker:
@@ -154,8 +171,8 @@ def _room(resources: dict[str, float], cluster: Cluster) -> int:
     if not 1 <= wanted <= room:
         held = ", ".join(f"{resources.get(name, 0.0):g} {name}s" for name in needs)
         raise ValueError(
-            f"the Ray cluster has {held}: room for {room} workers of {cluster.cpus:g} CPUs and {cluster.gpus:g} GPUs, "
-            f"where {max(1, wanted)} are wanted; give other --ray workers=, cpus= or gpus="
+            f"the Ray cluster has {held} for us: room for {room} workers of {cluster.cpus:g} CPUs and {cluster.gpus:g} "
+            f"GPUs, where {max(1, wanted)} are wanted; give other --ray workers=, cpus= or gpus="
         )
     return wanted
 

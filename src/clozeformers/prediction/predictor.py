@@ -19,7 +19,8 @@ _TEXT = ("text",)
 class Predictor:
     """Run a task's pipeline on batches of rows.
 
-    It is what `map` of `datasets` and `map_batches` of Ray Data call alike::
+    It is what `map` of `datasets` and `map_batches` of Ray Data call alike. It returns the columns of the batch too, as
+    Ray needs them; hence `remove_columns` of `map` removes none::
 
         rows.map(Predictor("negation-scope"), batched=True)
         rows.map_batches(Predictor, fn_constructor_args=["negation-scope"], concurrency=8)

@@ -10,9 +10,6 @@ from datasets import Features, List, Value
 Kind = Literal["negation", "speculation"]
 KINDS: tuple[Kind, ...] = ("negation", "speculation")
 
-# Whether a corpus annotates affixes as cues; of other corpora, the rows tell.
-CORPUS_HAS_AFFIXES = {"cd-sco": True, "bioscope": False, "sfu": False}
-
 NEGATION_FEATURES = Features(
     {
         "id": Value("string"),
