@@ -52,6 +52,7 @@ from .modeling.modeling_wn_duma import (
 )
 from .modeling.orthogonal_attention import OrthogonalAttention
 from .modeling.tokenization_word_char import WordCharTokenizer
+from .onnx_export import save_as_onnx
 from .pipelines.abstract_cloze import AbstractClozePipeline
 from .pipelines.negation_scope import NegationScopePipeline
 from .pipelines.question_answering import ExtractiveQuestionAnsweringPipeline
@@ -105,6 +106,7 @@ __all__ = [
     "XLNetWithWNDuma",
     "push_to_hub",
     "register_attention",
+    "save_as_onnx",
     "save_with_code",
 ]
 

@@ -258,8 +258,13 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
 
     A new folder appears with all of its files. In one that exists, whole files replace those of the same names; of a
     model, `config.json`, without which it does not load, comes last.
+
+    Raises:
+        NotADirectoryError: it is a file.
     """
     folder = Path(os.path.realpath(folder))
+    if folder.is_file():
+        raise NotADirectoryError(f"{folder} is a file; name a folder")
     place = folder if folder.is_dir() else folder.parent
     place.mkdir(parents=True, exist_ok=True)
     unfinished = _unfinished(place)

@@ -47,8 +47,6 @@ def save_with_code(
     """
     model, tokenizer, task = _unpack(model_or_pipeline, tokenizer)
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file; name a folder to save the model in")
     with atomic_folder(folder) as unfinished:
         sources = _save_with_code(model, tokenizer, task, unfinished)
     return [folder / source.name for source in sources]

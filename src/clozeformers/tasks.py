@@ -147,6 +147,16 @@ def task_of_model(model_class: type) -> Task | None:
     return next((task for task in TASKS if issubclass(model_class, task.models)), None)
 
 
+def task_of_config(config: Any) -> Task | None:
+    """The task of a checkpoint: by its type if it is one of the library's, else by the head that its class names."""
+    saved = ", ".join(config.architectures or ())
+    for task in TASKS:
+        is_own = any(type(config) is model.config_class for model in task.models)
+        if is_own or task.auto_model.__name__.removeprefix("AutoModel") in saved:
+            return task
+    return None
+
+
 def task_named(name: str) -> Task:
     """Find a task by its name or that of its pipeline.
 

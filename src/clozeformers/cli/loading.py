@@ -11,14 +11,14 @@ def load_pipeline(model: str | None, task: str | None = None) -> Any:
 
     Args:
         model: a folder or a name on the Hub; None for the packaged model of the task.
-        task: name of the pipeline; None for that of the model, which must be one of the library's.
+        task: name of the pipeline; None for that of the model.
 
     Raises:
-        ValueError: the model cannot be loaded, or is of another library.
+        ValueError: the model cannot be loaded, or is of no task.
     """
     import transformers
 
-    from ..tasks import TASKS
+    from ..tasks import task_of_config
     from ..training.pretrained import loading
 
     transformers.utils.logging.set_verbosity_error()
@@ -28,9 +28,9 @@ def load_pipeline(model: str | None, task: str | None = None) -> Any:
         assert model is not None
         with loading(model):
             config = transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
-        own = {cls.config_class: row.pipeline_name for row in TASKS for cls in row.models}
-        if type(config) not in own:
+        own = task_of_config(config)
+        if own is None:
             raise ValueError(f"{model} is no model of clozeformers but of type {config.model_type!r}")
-        task = own[type(config)]
+        task = own.pipeline_name
     with loading(model) if model is not None else nullcontext():
         return transformers.pipeline(task, model=model, trust_remote_code=False)

@@ -20,7 +20,7 @@ def models() -> None:
 
 @app.group()
 def export() -> None:
-    """Save a model for where this library is not installed."""
+    """Save a model with its code, or for onnxruntime."""
 
 
 @export.command("code")
@@ -32,6 +32,18 @@ def export_code(model: str, folder: Path) -> None:
 
     save_with_code(load_pipeline(model), folder)
     print(f"saved in {folder}; where clozeformers is not installed, load it with trust_remote_code=True")
+
+
+@export.command("onnx")
+@click.argument("model")
+@click.argument("folder", type=PATH)
+@click.option("--int8", is_flag=True, help="Weights of eight bits: smaller, and scores differ a little.")
+def export_onnx(model: str, folder: Path, int8: bool) -> None:
+    """Save a model for onnxruntime, after its outputs are compared to PyTorch's."""
+    from ..onnx_export import save_as_onnx
+
+    save_as_onnx(load_pipeline(model), folder, int8=int8)
+    print(f'saved in {folder}; load it with pipeline(..., model="{folder}", backend="onnx")')
 
 
 @app.command()

@@ -255,6 +255,16 @@ class NegationScopeMixin(BackboneMixin):
             cue_positions=cue_positions if output_attentions else None,
         )
 
+    def find_cues(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Encode inputs ``[B, L]``, for models with `config.finds_cues`.
+
+        Returns:
+            The logits ``[B, L, 4]`` of the cue labels, see `cue_logits`, and the encoding ``[B, L, D]``.
+        """
+        assert self.cue_classifier is not None
+        encoded = self.encode(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=None)
+        return self.cue_classifier(encoded.last_hidden_state), encoded.last_hidden_state
+
     def read_scopes(
         self,
         hidden_states: Tensor,

@@ -75,7 +75,7 @@ def mask_gap(
         padding_side: `"left"` or `"right"`.
     """
     longest = own.sum(1).view(-1, num_options).argmax(1)
-    rows = longest + torch.arange(len(longest), device=own.device) * num_options
+    rows = longest + torch.arange(longest.size(0), device=own.device) * num_options
     own, real = own[rows], real[rows]
     gap = own & (own.cumsum(1) == 1)
     real = real & (~own | gap)

@@ -21,6 +21,7 @@ from ..abstract_cloze.encoding import (
 from ..abstract_cloze.questions import cloze_question_of
 from ..text import truncate_repr
 from .base import TextPipeline, check_flags
+from .checkpoints import class_name
 
 _DEFAULT_MAX_LENGTH = 150
 
@@ -67,11 +68,15 @@ class AbstractClozePipeline(TextPipeline):
         "train one with run_glue_style/run_abstract_cloze.py, which starts from any supported encoder, by a recipe "
         "such as minilm-gap-pretrained; any multiple choice model will do"
     )
+    examples = tuple(
+        {"article": article, "question": "The @placeholder was found.", "options": ["letter", "old coin", "cat"]}
+        for article in ("The letter was written in May. It is in the museum now.", "A coin was found.")
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # As in `Trainer`, the task is told by the class name.
-        name, config = type(self.model).__name__, self.model.config
+        name, config = class_name(self.model), self.model.config
         has_token_types = hasattr(config, "num_co_attention_layers")
         if not has_token_types:
             if "MultipleChoice" not in name:
@@ -205,12 +210,18 @@ class AbstractClozePipeline(TextPipeline):
     def collate(self, features: list[Any]) -> dict[str, torch.Tensor]:
         """Pad options where padding moves neither the class token nor a position, wherever the tokenizer pads."""
         side: Literal["left", "right"] = "left" if self.layout.class_token_is_last else "right"
-        return ClozeCollator(self.tokenizer, padding_side=side)(features)
+        batch = ClozeCollator(self.tokenizer, padding_side=side)(features)
+        if not self._has_token_types:
+            del batch["token_type_ids"]
+        return batch
+
+    def example_features(self, **parameters: Any) -> list[Any]:
+        """As the base class, without definitions: they are only text to a model, and WordNet need not be installed."""
+        return super().example_features(**parameters | {"use_definitions": False, "option_reader": None})
 
     def _forward(self, input_tensors: dict[str, torch.Tensor], **_: Any) -> torch.Tensor:
         """Return the logits of the options, ``[B, C]``."""
-        inputs = {k: v for k, v in input_tensors.items() if k != "token_type_ids" or self._has_token_types}
-        logits: torch.Tensor = self.model(**inputs).logits
+        logits: torch.Tensor = self.model(**input_tensors).logits
         return logits.float()
 
     def postprocess(self, model_outputs: Mapping[str, Any]) -> list[dict[str, Any]]:

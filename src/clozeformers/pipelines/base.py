@@ -17,6 +17,7 @@ from transformers.utils.logging import tqdm
 from ..text import did_you_mean, truncate_repr
 from ..words import require_fast
 from .checkpoints import check_checkpoint
+from .onnx_model import OnnxModel, first_position, with_backend
 
 # Batches are formed from this many times `batch_size` inputs, so that examples of similar length share a batch.
 _BATCHES_PER_CHUNK = 16
@@ -40,6 +41,8 @@ class TextPipeline(Pipeline):
         batch_size: rows in a forward pass, grouped by length.
         num_workers: processes that run `preprocess`; a stream takes at most one.
         progress_bar: show a progress bar over the inputs.
+        backend: `"torch"` or `"onnx"`, which runs the model that `clozeformers export onnx` has saved; by default, what
+            the folder holds.
     """
 
     _load_tokenizer = True
@@ -51,9 +54,14 @@ class TextPipeline(Pipeline):
     input_format = "a mapping"
     input_names: ClassVar[tuple[str, ...]] = ()
     training_hint = "train one for the task"
+    # Short inputs of different lengths, with which a model is exported.
+    examples: ClassVar[tuple[Any, ...]] = ()
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, model: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
+        model = with_backend(model, backend)
+        if isinstance(model, OnnxModel):
+            kwargs.setdefault("device", model.device)  # transformers' default is a GPU, if there is one
+        super().__init__(model, *args, **kwargs)
         check_checkpoint(self.model, self.task, self.training_hint)
         require_fast(self.tokenizer)
 
@@ -185,6 +193,11 @@ class TextPipeline(Pipeline):
         """Pad features to the tensors of a batch."""
         raise NotImplementedError
 
+    def example_features(self, **parameters: Any) -> list[Any]:
+        """Return the features of the examples; parameters override those of the class."""
+        parameters = self._resolve_parameters(**self._preprocess_params | parameters)
+        return [row for example in self.examples for row in self.preprocess(example, **parameters)["features"]]
+
     def save_pretrained(self, save_directory: str | os.PathLike[str], **kwargs: Any) -> None:
         """Save model and tokenizer; `save_with_code` saves the source of the pipeline with them."""
         self.model.save_pretrained(save_directory, **kwargs)
@@ -194,10 +207,7 @@ class TextPipeline(Pipeline):
         """Return how many tokens both the tokenizer and the positions of the encoder allow."""
         limit = self.tokenizer.model_max_length
         positions = getattr(self.model.config, "max_position_embeddings", None) or -1  # XLNet: -1, relative positions
-        for name, module in self.model.named_modules():
-            # The positions of RoBERTa and its kind start after the padding index.
-            if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-                positions -= module.padding_idx + 1
+        positions -= first_position(self.model)
         return int(min(limit, positions) if positions > 0 else limit)
 
 

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transformers import PreTrainedModel, pipelines
+from transformers import AutoConfig, PreTrainedModel, pipelines
+from transformers.models.auto.auto_factory import _get_model_class
 from transformers.pipelines import PIPELINE_REGISTRY
 from transformers.utils import CONFIG_NAME
 
 from ..text import join_names
+from .onnx_model import OnnxModel, find_onnx
 
 PACKAGED_MODELS = Path(__file__).parents[1] / "models"
 _AUTO = "AutoModelFor"
+_SOURCE = ("revision", "token", "cache_dir", "local_files_only")
 
 
 class DefaultModel:
@@ -70,12 +73,27 @@ def reporting(auto_model: Any) -> type:
     class ReportingAutoModel(auto_model):
         @classmethod
         def from_pretrained(cls, name: str, *args: Any, **kwargs: Any) -> PreTrainedModel:
-            model, found = super().from_pretrained(name, *args, output_loading_info=True, **kwargs)
+            try:
+                model, found = super().from_pretrained(name, *args, output_loading_info=True, **kwargs)
+            except OSError:  # it has no weights
+                if (export := cls._load_onnx(name, **kwargs)) is None:
+                    raise
+                return export
             missing = found["missing_keys"] | {weight for weight, *_ in found["mismatched_keys"]}
             if model._hf_peft_config_loaded:  # what was found is only the adapter's
                 missing |= _random_weights(model)
             head = cls.__name__.removeprefix(_AUTO)
             model._checkpoint_report = CheckpointReport(name, sorted(missing), head, model._hf_peft_config_loaded)
+            return model
+
+        @classmethod
+        def _load_onnx(cls, name: str, **kwargs: Any) -> Any:
+            source = {key: kwargs[key] for key in _SOURCE if key in kwargs}
+            if not (files := find_onnx(name, **source)):
+                return None
+            config = AutoConfig.from_pretrained(name, trust_remote_code=kwargs.get("trust_remote_code"), **source)
+            model: Any = OnnxModel(config, files, _get_model_class(config, cls._model_mapping).__name__)
+            model._checkpoint_report = CheckpointReport(name, [], cls.__name__.removeprefix(_AUTO), False)
             return model
 
     # transformers looks for a checkpoint's own model class under the name of the Auto class.
@@ -92,7 +110,12 @@ def _random_weights(model: PreTrainedModel) -> set[str]:
     }
 
 
-def check_checkpoint(model: PreTrainedModel, task: str, hint: str) -> None:
+def class_name(model: Any) -> str:
+    """Name of a model's class; of an ONNX export, that of the PyTorch model."""
+    return model.class_name if isinstance(model, OnnxModel) else type(model).__name__
+
+
+def check_checkpoint(model: Any, task: str, hint: str) -> None:
     """Check that a checkpoint which `pipeline` has loaded is one of its task, with all weights.
 
     Args:
@@ -107,12 +130,10 @@ def check_checkpoint(model: PreTrainedModel, task: str, hint: str) -> None:
     if report is None:
         return
     saved = ", ".join(model.config.architectures or ())
-    is_of_task = not saved or type(model).__name__ in saved or report.head in saved
+    is_of_task = not saved or class_name(model) in saved or report.head in saved
     if report.missing or not (is_of_task or report.is_adapter):
         what = "an adapter of " * report.is_adapter + _describe(saved, is_of_task)
-        missing = (
-            f"; it lacks {join_names(report.missing, 'weight')} of {type(model).__name__}" if report.missing else ""
-        )
+        missing = f"; it lacks {join_names(report.missing, 'weight')} of {class_name(model)}" if report.missing else ""
         raise ValueError(f'{report.name} is not trained for "{task}": it is {what}{missing}; {hint}')
 
 

@@ -17,6 +17,7 @@ from ..negation_scope.inputs import CueDetector, CueInSentence, GivenText, cues_
 from ..negation_scope.windows import EncodedWindow, encode_cues, word_probabilities
 from ..words import Word
 from .base import TextPipeline, check_flags
+from .checkpoints import class_name
 
 _FALLBACK_MAX_LENGTH = 512
 
@@ -57,12 +58,17 @@ class NegationScopePipeline(TextPipeline):
     training_hint = (
         "fine-tune one with run_glue_style/run_negation_scope.py, which starts from any of the supported encoders"
     )
+    examples = (
+        {"tokens": ["I", "do", "not", "know", "the", "answer", "."], "cues": [2]},
+        {"tokens": ["It", "was", "never", "found", "."], "cues": [2]},
+        {"tokens": ["No", "one", "came", "."], "cues": [0]},
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not hasattr(self.model.config, "max_cue_length"):
             raise ValueError(
-                f"{type(self.model).__name__} is not a negation scope model: it takes no cue; {self.training_hint}"
+                f"{class_name(self.model)} is not a negation scope model: it takes no cue; {self.training_hint}"
             )
         self.max_length = int(
             min(self.tokenizer.model_max_length, self.model.config.max_pieces or _FALLBACK_MAX_LENGTH)
@@ -179,8 +185,7 @@ class NegationScopePipeline(TextPipeline):
         if "cue_mask" in input_tensors:
             logits: torch.Tensor = self.model(**input_tensors).logits
             return logits.float()
-        states = self.model.encode(token_type_ids=None, **input_tensors).last_hidden_state
-        labels = self.model.cue_classifier(states)
+        labels, states = self.model.find_cues(**input_tensors)
         return (torch.cat([labels, states], dim=-1) if self.model.config.cue_token is None else labels).float()
 
     def postprocess(self, model_outputs: Mapping[str, Any], return_words: bool = False) -> list[dict[str, Any]]:

@@ -71,6 +71,11 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         "use a model that was fine-tuned for extractive question answering, or train a reader with "
         "run_glue_style/run_extractive_qa.py"
     )
+    examples = (
+        {"question": "Who wrote the letter?", "context": "The letter was written by Ada in 1843."},
+        {"question": "Who wrote it?", "context": "Ada wrote it."},
+        {"question": "When?", "context": "In the summer of 1843, says Bruno."},
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
