@@ -16,8 +16,8 @@ fuzz: export CLOZEFORMERS_FUZZ := 100000
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
 
-demo: $(VENV)/ready ## train a small model from scratch in about a minute and print the scopes it predicts
-	$(VENV)/bin/python -m clozeformers.demo
+demo: $(VENV)/ready ## read sentences with the packaged model, then fine-tune it on clinical notes, in about a minute
+	$(VENV)/bin/clozeformers demo
 
 test: $(VENV)/ready ## run the tests
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS)
@@ -65,6 +65,11 @@ FOLD := --num_folds 10 --folds 1
 RESUME := --resume_from_checkpoint true
 ENCODER := sentence-transformers/all-MiniLM-L6-v2
 
+IMITATE = $(SCOPES) minilm-4-cues-and-scopes $(RESUME) --unlabelled_file $(MODELS)/unlabelled.txt $(FOLD) \
+	--train_file $(CORPORA)/bioscope $(CORPORA)/sfu --extra_train_file $(CD_SCO)-training-09032012.txt \
+	--teachers $(foreach seed,0 1 2,$(MODELS)/cd-sco-oa-c/seed-$(seed) $(MODELS)/cd-sco-oa-ca/seed-$(seed)) \
+	$(MODELS)/bioscope/fold-1 $(MODELS)/sfu/fold-1 --test_file $(CD_SCO)-dev-09032012.txt $(MODELS)/hard-sentences.jsonl
+
 models: $(VENV)/ready ## train models for the package: make models CORPORA=folder [ENCODER=folder]
 	@test -d "$(CORPORA)" || { echo "make models CORPORA=folder: '$(CORPORA)' is not a folder" >&2; exit 2; }
 	for variant in oa-c oa-ca; do $(SCOPES) minilm-$$variant-augment --model_name_or_path $(ENCODER) --num_seeds 3 \
@@ -82,11 +87,9 @@ models: $(VENV)/ready ## train models for the package: make models CORPORA=folde
 	$(PY) -m clozeformers.training.small_encoder $(ENCODER) --layers 0 1 3 5 --vocab_size 8000 --steps 2000 --texts $(MODELS)/texts.txt \
 		$(MODELS)/sentences.txt $(MODELS)/sentences.txt $(MODELS)/sentences.txt --output_dir $(MODELS)/minilm-4
 	$(PY) -m tests.negation_scope.hard_sentences $(MODELS)/hard-sentences.jsonl
-	$(SCOPES) minilm-4-cues-and-scopes --model_name_or_path $(MODELS)/minilm-4 --train_file $(CORPORA)/bioscope \
-		$(CORPORA)/sfu --extra_train_file $(CD_SCO)-training-09032012.txt $(FOLD) --unlabelled_file $(MODELS)/unlabelled.txt \
-		--teachers $(foreach seed,0 1 2,$(MODELS)/cd-sco-oa-c/seed-$(seed) $(MODELS)/cd-sco-oa-ca/seed-$(seed)) \
-		$(MODELS)/bioscope/fold-1 $(MODELS)/sfu/fold-1 --output_dir $(MODELS)/negation-scope $(RESUME) \
-		--test_file $(CD_SCO)-dev-09032012.txt $(MODELS)/hard-sentences.jsonl
+	$(IMITATE) --model_name_or_path $(MODELS)/minilm-4 --output_dir $(MODELS)/negation-first
+	$(IMITATE) --model_name_or_path $(MODELS)/negation-first/fold-1 --output_dir $(MODELS)/negation-scope --run_name negation \
+		--num_train_epochs 2 --learning_rate 1e-4 --head_learning_rate 2e-4
 	$(PY) -m clozeformers.packaged $(MODELS)/negation-scope
 
 build: $(VENV)/ready ## build the source distribution and the wheel into dist

@@ -26,7 +26,7 @@ else:
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
-SUFFIXES = {".py", ".md", ".html", ".typed", ".yaml"}
+SUFFIXES = {".py", ".md", ".html", ".typed", ".yaml", ".json", ".jsonl", ".safetensors"}
 SHIPPED = [path for path in (SOURCES / "clozeformers").rglob("*") if path.is_file() and path.suffix in SUFFIXES]
 
 
@@ -79,7 +79,7 @@ def test_the_source_distribution_holds_every_file_once(sdist):
     assert not repeated_files((name, sdist.extractfile(member).read()) for name, member in names.items())
     assert {path.relative_to(ROOT).as_posix() for path in SHIPPED} <= set(names)
     needed = {"Makefile", "constraints.txt", "constraints-min.txt", "LICENSE", "README.md"}
-    assert needed | {"tests/test_packaging.py", "docs/training.md"} <= set(names)
+    assert needed | {"tests/test_packaging.py", "docs/prediction.md", "docs/training.md"} <= set(names)
     assert not [name for name in names if name.startswith("data/") or "__pycache__" in name]
 
 

@@ -61,7 +61,7 @@ def package_run(run: Path, folder: Path = PACKAGED_MODELS) -> Path:
     target = folder / task_named(record["task"]).pipeline_name
     with atomic_folder(target) as unfinished:
         for source in sources:
-            shutil.copy(source, unfinished)
+            shutil.copyfile(source, unfinished / source.name)
     return target
 
 

@@ -1,4 +1,4 @@
-"""What the lexicon makes of hard sentences."""
+"""What the lexicon and the packaged model make of hard sentences."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
 from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, found_scores, negation_of_row
 from clozeformers.negation_scope.cues import find_cues
 from clozeformers.negation_scope.encoding import label_sentences
+from clozeformers.pipelines.checkpoints import PACKAGED_MODELS
+from clozeformers.tasks import task_named
 from clozeformers.words import split_words
 
+from ..tiny_tasks import QUIET
 from .hard_sentences import hard_rows, hard_sentences, parse
 
 
@@ -54,3 +57,18 @@ def test_they_are_corpus_rows(tmp_path: Path) -> None:
     assert [sentence.tokens for sentence in labelled] == [[w.text for w in each.words] for each in hard_sentences()]
     gold = [[negation_of_row(rows[number]) for number in each.rows] for each in labelled]
     assert gold == [each.negations for each in hard_sentences()]
+
+
+def test_the_packaged_model(tmp_path: Path) -> None:
+    write_negation_jsonl(hard_rows(), tmp_path / "hard.jsonl")
+    words = [
+        "--model_name_or_path",
+        str(PACKAGED_MODELS / "negation-scope"),
+        "--test_file",
+        str(tmp_path / "hard.jsonl"),
+    ]
+    record = task_named("negation-scope").main([*words, *QUIET, "--output_dir", str(tmp_path / "run")])
+    scores = {measure: values["mean"] for measure, values in record["scores"]["hard"].items()}
+    assert scores["cue_f1"] >= 96
+    assert scores["f1"] >= 95
+    assert scores["found_f1"] >= 91

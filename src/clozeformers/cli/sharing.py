@@ -1,4 +1,4 @@
-"""Commands around models and the package: models, export, push, wordnet, demo."""
+"""Commands around models and the package: models, export, push, wordnet."""
 
 from __future__ import annotations
 
@@ -82,12 +82,3 @@ def wordnet_status() -> None:
 
     found = DefinitionLookup().wordnet
     print(f"WordNet is in {found.place}: {sum(1 for _ in found.reader.all_lemma_names()):,} words")
-
-
-@app.command()
-@click.option("--folder", type=PATH, default=Path(".demo"), show_default=True, help="Where to write.")
-def demo(folder: Path) -> None:
-    """Train a small model from scratch, and read sentences with it."""
-    from ..demo import main
-
-    main(["--folder", str(folder)])
