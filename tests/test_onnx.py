@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Callable[[], TextPipeline], list[Any], dict[str, Any]]] =
     "bidaf": (lambda: tiny_word_reader("bidaf"), QUESTIONS, TOP),
     "qanet": (lambda: tiny_word_reader("qanet"), QUESTIONS, TOP),
 }
-SLOW = ("gap", "multiple choice", "bidaf", "qanet")
+SLOW = ("definitions", "gap", "multiple choice", "bidaf", "qanet")
 NAMES = [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CASES]
 
 

@@ -7,13 +7,12 @@ The run's model, card and results replace the task's packaged model.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
 from .analysis.tables import markdown_table
 from .errors import run_script
-from .files import atomic_folder, read_json_object
+from .files import atomic_folder, read_json_object, write_bytes
 from .pipelines.checkpoints import PACKAGED_MODELS
 from .tasks import TASKS, task_named
 from .training.model_card import percent
@@ -61,7 +60,7 @@ def package_run(run: Path, folder: Path = PACKAGED_MODELS) -> Path:
     target = folder / task_named(record["task"]).pipeline_name
     with atomic_folder(target) as unfinished:
         for source in sources:
-            shutil.copyfile(source, unfinished / source.name)
+            write_bytes(source.read_bytes(), unfinished / source.name)
     return target
 
 

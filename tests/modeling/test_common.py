@@ -23,11 +23,16 @@ OUTSIDE = (
     "the encoder in transformers reads its relative embeddings outside of their module, which offloading cannot see"
 )
 ELSEWHERE = "the encoder is exported below the other task's head, and this head above other encoders"
+IN_PIPELINE = "exported from its pipeline in tests/test_onnx.py"
 # What cannot be had, or need not: (test, beginning of the class's name) -> reason.
 SKIPPED = {
     **{
         ("test_exported_to_torch_and_onnx_for_every_batch_and_length", name): ELSEWHERE
         for name in ("AlbertFor", "BertWith", "DebertaV2With", "ModernBertWith", "RobertaWith", "XLNetWith")
+    },
+    **{
+        ("test_exported_to_torch_and_onnx_for_every_batch_and_length", name): IN_PIPELINE
+        for name in ("BertFor", "RobertaFor")
     },
     ("test_attention_implementations", "XLNet"): NO_SDPA,
     ("test_attention_implementations", "DebertaV2"): NO_SDPA,

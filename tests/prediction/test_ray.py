@@ -76,6 +76,7 @@ def test_a_worker_that_dies_loses_nothing(
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_a_worker_that_always_dies_is_told_in_one_line(
     cluster: Path,
     command: list[str],
@@ -90,6 +91,7 @@ def test_a_worker_that_always_dies_is_told_in_one_line(
     assert "error: a worker of Ray died 1 times: The actor died" in told
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_model_is_told_in_one_line(
     cluster: Path, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +174,7 @@ def test_a_lost_machine_is_not_waited_for() -> None:
         engines._result(LostMachine(1.0), cluster, 2, "result")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data.context")
 def test_ray_data_takes_the_unit_of_work(cluster: Path, command: list[str]) -> None:
     import ray
