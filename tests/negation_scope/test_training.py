@@ -216,7 +216,9 @@ def test_cues_and_scopes_are_learnt_together(input_: str, task: TinyTask, tmp_pa
 
 
 @pytest.mark.parametrize("input_", ["augment", "normal"])
-def test_a_joint_model_finds_cues_by_convention(input_: str, task: TinyTask, tmp_path: Path) -> None:
+def test_a_joint_model_finds_cues_by_convention(
+    input_: str, task: TinyTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = [row | {"kind": "negation"} for row in joint_rows(4)]
     rows += [AFFIX | {"corpus": "cd-sco", "id": f"c{k}#0", "kind": "negation"} for k in range(4)]
     none = {"cue": [0, 0, 0], "cue_text": "", "scope": [0, 0, 0]}
@@ -235,7 +237,11 @@ def test_a_joint_model_finds_cues_by_convention(input_: str, task: TinyTask, tmp
     if input_ == "normal":
         return
     again = TinyTask("negation_scope", {}, ["--model_name_or_path", str(tmp_path / "run")])
-    [scores] = again.run(tmp_path / "again", *files[2:], "--lexicon_conventions", "sfu")["scores"].values()
+    write_negation_jsonl([row for row in rows if row["corpus"] == "sfu"], tmp_path / "sfu.jsonl")
+    with monkeypatch.context() as patch:
+        patch.setattr(NegationScopeTrainer, "_read_cues", None)  # the model is not asked
+        words = ["--test_file", str(tmp_path / "sfu.jsonl"), "--lexicon_conventions", "sfu"]
+        [scores] = again.run(tmp_path / "again", *words)["scores"].values()
     assert (scores["cue_f1"]["mean"], scores["lexicon_cue_f1"]["mean"]) == (100, 100)
     negation.model.config.lexicon_conventions = ["sfu"]
     text = "it is hardly here\n\nit is never here\n\nit is impossible"  # SFU Review does not annotate "hardly"

@@ -105,7 +105,7 @@ def test_more_workers_than_there_is_room_for(
     cluster: Path, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, str(tmp_path / "out"), *RAY, "--ray", "gpus=1000"]) == 2
-    told = "0 GPUs for us: room for 0 workers of 0.5 CPUs and 1000 GPUs, where 2 are wanted"
+    told = "0 GPUs: room for 0 workers of 0.5 CPUs and 1000 GPUs, where 2 are wanted"
     assert told in capsys.readouterr().err
 
 

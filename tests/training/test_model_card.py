@@ -141,7 +141,7 @@ def test_a_card_says_who_finds_the_cues_and_which_conventions_there_are() -> Non
     assert "The model finds the cues" in text
     assert "knows the conventions cd-sco, sfu; the first is the default" in text
     record["config"]["lexicon_conventions"] = ["cd-sco"]
-    assert "The cues of cd-sco are those of a lexicon" in render_model_card(card, record, "")
+    assert "Under the conventions cd-sco, the cues are those of a lexicon" in render_model_card(card, record, "")
 
 
 def test_usage_is_run_before_it_is_written(tmp_path: Path) -> None:

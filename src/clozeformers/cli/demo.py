@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
-from .app import PATH, app
+from .app import app
 from .drawing import show_scopes, terminal_has_colour
 from .loading import load_pipeline
 
+FOLDER = Path(".demo")
 SENTENCES = (
     "I do not know the answer.",
     "This hotel isn't what the brochure promised, but the beach is lovely.",
@@ -41,9 +40,8 @@ RECIPE = """
 
 
 @app.command()
-@click.option("--folder", type=PATH, default=Path(".demo"), show_default=True, help="Where to write.")
-def demo(folder: Path) -> None:
-    """Read sentences with the packaged model, and fine-tune it."""
+def demo() -> None:
+    """Read sentences with the packaged model, and fine-tune it in the folder .demo."""
     from ..pipelines.checkpoints import PACKAGED_MODELS
 
     negation = load_pipeline(None, "negation-scope")
@@ -51,13 +49,13 @@ def demo(folder: Path) -> None:
         _show(negation, sentence)
     model, files = str(PACKAGED_MODELS / "negation-scope"), {"--test_file": NOTES / "test.jsonl"}
     print("\nClinical notes, whose guidelines the model has not seen; its scores on 102 of them:\n")
-    _run(model, folder / "before", files)
+    _run(model, FOLDER / "before", files)
     print("\nThe same after fine-tuning on 307 others:\n")
-    _run(model, folder / "model", {"--train_file": NOTES / "train.jsonl", **files}, RECIPE.split())
+    _run(model, FOLDER / "model", {"--train_file": NOTES / "train.jsonl", **files}, RECIPE.split())
     print("\nBefore:")
     _show(negation, NOTE)
     print("\nAfter:")
-    _show(load_pipeline(str(folder / "model"), "negation-scope"), NOTE)
+    _show(load_pipeline(str(FOLDER / "model"), "negation-scope"), NOTE)
 
 
 def _show(negation: Any, text: str) -> None:

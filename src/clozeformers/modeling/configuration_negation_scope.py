@@ -81,9 +81,9 @@ class NegationScopeConfigMixin(BackboneConfigMixin):
         return self.attention_variant is None or self.num_attention_blocks == 0
 
     def finds_cues_under(self, convention: str | None) -> bool:
-        """Whether the model finds the cues of a convention, or, of one that it was not trained on, those of its first.
+        """Whether the model itself finds the cues under a convention; otherwise, the lexicon does.
 
-        Otherwise the lexicon does, which has no cues of speculation.
+        A convention that the model was not trained on counts as its first. The lexicon has no cues of speculation.
         """
         known = convention if convention in (self.conventions or ()) else next(iter(self.conventions or ()), None)
         by_lexicon = self.kind != "speculation" and known in (self.lexicon_conventions or ())

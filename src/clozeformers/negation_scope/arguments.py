@@ -19,7 +19,7 @@ from ..training.arguments import (
 from ..training.pretrained import loading
 from .cues import check_convention
 
-# Section 4 of the paper; a model with a trained head keeps its own values.
+# Sizes as in section 4 of the paper; a model with a trained head keeps its own values.
 NEW_HEAD = {
     "attention_variant": "OA-CA",
     "num_attention_blocks": 2,

@@ -32,8 +32,8 @@ _LICENCES = {
 _OTHER_LICENCE = "see the data's owner"
 _FINDS_CUES = "The model finds the cues, unless they are given"
 _FINDS_OTHER_CUES = """\
-The cues of {names} are those of a lexicon, which finds them better; the model finds others itself, unless they
-  are given"""
+Under the conventions {names}, the cues are those of a lexicon; under others the model finds them, unless they are
+  given"""
 _IS_GIVEN_CUES = """\
 The model is given the cues. If none are given, the pipeline finds them with a lexicon or with the detector that it is
   given"""

@@ -171,7 +171,7 @@ def _room(resources: dict[str, float], cluster: Cluster) -> int:
     if not 1 <= wanted <= room:
         held = ", ".join(f"{resources.get(name, 0.0):g} {name}s" for name in needs)
         raise ValueError(
-            f"the Ray cluster has {held} for us: room for {room} workers of {cluster.cpus:g} CPUs and {cluster.gpus:g} "
+            f"the Ray cluster offers {held}: room for {room} workers of {cluster.cpus:g} CPUs and {cluster.gpus:g} "
             f"GPUs, where {max(1, wanted)} are wanted; give other --ray workers=, cpus= or gpus="
         )
     return wanted
