@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 from datasets import Dataset
+from torch.nn.functional import cross_entropy
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from clozeformers.modeling.losses import span_loss
+from clozeformers.modeling.losses import span_target_loss
 from clozeformers.question_answering.arguments import QADataArguments, QATrainingArguments
 from clozeformers.question_answering.distillation import _on_positions, teach
 from clozeformers.question_answering.encoding import encode_questions
@@ -31,6 +32,20 @@ def teacher(task: TinyTask, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("teacher")
     task.run(folder, *task.data("train"), *LAST, "--max_steps", "20", "--learning_rate", "1e-2")
     return folder
+
+
+@pytest.fixture(scope="module")
+def wrong(task: TinyTask, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The training questions, annotated with the first word of their context."""
+    annotated = json.loads(Path(task.files["train"]).read_text())
+    for article in annotated["data"]:
+        for paragraph in article["paragraphs"]:
+            for question in paragraph["qas"]:
+                word = paragraph["context"].split()[0]
+                question["answers"] = [{"text": word, "answer_start": 0}]
+    path = tmp_path_factory.mktemp("wrong") / "wrong.json"
+    path.write_text(json.dumps(annotated))
+    return path
 
 
 def taught(rows: Dataset, teacher: Path, folder: Path, **options: Any) -> Dataset:
@@ -82,31 +97,33 @@ def test_pieces_of_a_teacher_on_words() -> None:
 
 
 def test_the_loss_of_probabilities() -> None:
-    logits, allowed = torch.randn(2, 2, 5).double(), torch.ones(2, 5, dtype=torch.bool)
-    allowed[0, :2] = False
+    logits = torch.randn(2, 2, 6)
+    attention_mask = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 0, 0]])
+    logits[:, 0, :2] = torch.finfo(torch.float32).min  # where a word reader allows no answer
     positions = torch.tensor([3, 1])
-    hard = [torch.nn.functional.one_hot(each, 5).float() for each in (positions, positions)]
-    assert span_loss(*logits, allowed, *hard) == pytest.approx(float(span_loss(*logits, allowed, positions, positions)))
-    soft = torch.tensor([[0, 0, 0.5, 0.5, 0], [0, 0.5, 0, 0.5, 0]])
-    other = torch.tensor([2, 3])
-    mean = (span_loss(*logits, allowed, positions, positions) + span_loss(*logits, allowed, other, other)) / 2
-    assert span_loss(*logits, allowed, soft, soft) == pytest.approx(float(mean), rel=1e-5)
-    none = torch.zeros(2, 5)
-    assert span_loss(*logits, allowed, none, none) == 0
-    one = span_loss(*(part[:1] for part in logits), allowed[:1], hard[0][:1], hard[0][:1])
-    alone = torch.cat([hard[0][:1], none[1:]])
-    assert span_loss(*logits, allowed, alone, alone) == pytest.approx(float(one)), "an input without a label counts not"
+    masked = logits.masked_fill(attention_mask == 0, -torch.inf)
+    annotated = [torch.nn.functional.one_hot(positions, 6).float()] * 2
+    expected = sum(cross_entropy(each, positions) for each in masked) / 2
+    assert float(span_target_loss(logits, annotated, attention_mask)) == pytest.approx(float(expected))
+    # In bfloat16 too, and with any logits at padding.
+    logits[:, attention_mask == 0] = 1e4
+    assert float(span_target_loss(logits.bfloat16(), annotated, attention_mask)) == pytest.approx(
+        float(expected), rel=1e-2
+    )
+    soft = torch.tensor([[0, 0, 0.5, 0.5, 0, 0], [0, 0.5, 0, 0.5, 0, 0]])
+    expected = -sum((each.log_softmax(-1).nan_to_num(neginf=0) * soft).sum() for each in masked) / 4
+    assert float(span_target_loss(logits, [soft, soft], attention_mask)) == pytest.approx(float(expected), rel=1e-5)
+    none = torch.zeros(2, 6)
+    assert span_target_loss(logits, [none, none], attention_mask) == 0
+    alone = [torch.stack([each[0], none[0]]) for each in annotated]
+    one = span_target_loss(logits[:, :1], [each[:1] for each in annotated], attention_mask[:1])
+    assert span_target_loss(logits, alone, attention_mask) == pytest.approx(float(one)), (
+        "no target, no part in the mean"
+    )
 
 
-def test_a_reader_learns_from_its_teacher_alone(task: TinyTask, teacher: Path, tmp_path: Path) -> None:
+def test_a_reader_learns_from_its_teacher_alone(task: TinyTask, teacher: Path, wrong: Path, tmp_path: Path) -> None:
     """With the whole weight on the teacher, the annotation has no effect."""
-    wrong = json.loads(Path(task.files["train"]).read_text())
-    for article in wrong["data"]:
-        for paragraph in article["paragraphs"]:
-            for question in paragraph["qas"]:
-                word = paragraph["context"].split()[0]
-                question["answers"] = [{"text": word, "answer_start": 0}]
-    (tmp_path / "wrong.json").write_text(json.dumps(wrong))
     learning = [
         "--bf16",
         "true",
@@ -120,7 +137,7 @@ def test_a_reader_learns_from_its_teacher_alone(task: TinyTask, teacher: Path, t
         "1",
     ]
     test = ["--test_file", str(task.files["train"])]
-    record = task.run(tmp_path / "run", "--train_file", str(tmp_path / "wrong.json"), *test, *LAST, *learning)
+    record = task.run(tmp_path / "run", "--train_file", str(wrong), *test, *LAST, *learning)
     own = TinyTask("question_answering", {}, ["--model_name_or_path", str(teacher)]).run(tmp_path / "own", *test)
     ours, theirs = (next(iter(each["scores"].values()))["f1"]["mean"] for each in (record, own))
     assert theirs > 30
@@ -139,8 +156,17 @@ def test_wrong_options(options: list[str], error: str, task: TinyTask, tmp_path:
         task.run(tmp_path / "run", *task.data("train"), *LAST, "--max_steps", "1", *options)
 
 
-def test_an_encoder_learns_from_no_teacher(task: TinyTask, teacher: Path, tmp_path: Path) -> None:
+def test_an_encoder_learns_from_a_teacher(task: TinyTask, teacher: Path, wrong: Path, tmp_path: Path) -> None:
     encoder = save_word_encoder(tmp_path / "bert", "bert")
-    student = TinyTask("question_answering", task.files, ["--model_name_or_path", str(encoder), "--max_length", "60"])
-    with pytest.raises(ValueError, match="only QANet and BiDAF learn from other models, not BertForQuestionAnswering"):
-        student.run(tmp_path / "run", *student.data("train"), *LAST, "--teachers", str(teacher))
+    sizes = ["--max_length", "60", "--max_question_length", "20", "--doc_stride", "8", "--max_steps", "1"]
+    student = TinyTask("question_answering", {}, ["--model_name_or_path", str(encoder), *sizes])
+
+    def loss(file: Path, *options: str) -> float:
+        folder = tmp_path / f"{file.stem}{len(options)}"
+        student.run(folder, "--train_file", str(file), *LAST, *options)
+        return float(json.loads((folder / "train_results.json").read_text())["train_loss"])
+
+    taught = ["--teachers", str(teacher), "--teacher_weight", "1"]
+    learned = loss(wrong, *taught)
+    assert learned == pytest.approx(loss(Path(task.files["train"]), *taught))
+    assert learned != pytest.approx(loss(wrong), rel=1e-3)

@@ -41,7 +41,10 @@ RECIPE = """
 
 @app.command()
 def demo() -> None:
-    """Read sentences with the packaged model, and fine-tune it in the folder .demo."""
+    """Read sentences with the packaged model, and fine-tune it.
+
+    Its files are written to the folder .demo, which it replaces.
+    """
     from ..pipelines.checkpoints import PACKAGED_MODELS
 
     negation = load_pipeline(None, "negation-scope")

@@ -5,6 +5,8 @@ Where every label is ignored, they are zero, not NaN.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax, nll_loss, pad
@@ -59,10 +61,6 @@ def _mean_loss(scores: Tensor, labels: Tensor, num_items_in_batch: Tensor | int 
 
 def _span_cross_entropy(logits: Tensor, allowed: Tensor, positions: Tensor) -> Tensor:
     """Mean over the inputs that have a label."""
-    if positions.is_floating_point():
-        targets = positions.float().masked_fill(~allowed, 0)
-        scores = logits.float().log_softmax(-1).masked_fill(~allowed, 0)
-        return -(targets * scores).sum() / (targets.sum(1) > 0).sum().clamp(min=1)
     positions = positions.view(-1)
     inside = (positions >= 0) & (positions < allowed.size(1))
     inside &= allowed.gather(1, positions.clamp(0, allowed.size(1) - 1).unsqueeze(1)).squeeze(1)
@@ -78,8 +76,25 @@ def span_loss(start: Tensor, end: Tensor, allowed: Tensor, start_positions: Tens
         start: ``[B, L]`` logits.
         end: ``[B, L]`` logits.
         allowed: ``[B, L]``, boolean, True where an answer may start or end; labels elsewhere are ignored.
-        start_positions: ``[B]``; or, as floats, ``[B, L]``, the probability of each position.
+        start_positions: ``[B]``.
         end_positions: likewise.
     """
     of_start = _span_cross_entropy(start, allowed, start_positions)
     return (of_start + _span_cross_entropy(end, allowed, end_positions)) / 2
+
+
+def span_target_loss(logits: Sequence[Tensor], targets: Sequence[Tensor], attention_mask: Tensor) -> Tensor:
+    """Mean of the cross-entropies of start and end, over the inputs that have a target.
+
+    Args:
+        logits: of start and end, ``[B, L]`` each.
+        targets: likewise, the probability of each position, zero at padding.
+        attention_mask: ``[B, L]``.
+    """
+    losses = []
+    for scores, target in zip(logits, targets, strict=True):
+        log_probs = scores.float().masked_fill(attention_mask == 0, -torch.inf).log_softmax(-1)
+        # Where nothing is expected, a logit may be the least of its dtype, or that of padding.
+        total = -(target * log_probs.masked_fill(target == 0, 0)).sum()
+        losses.append(total / (target.sum(1) > 0).sum().clamp(min=1))
+    return (losses[0] + losses[1]) / 2

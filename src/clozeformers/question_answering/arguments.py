@@ -52,7 +52,7 @@ class QADataArguments(DataArguments):
     )
     teachers: list[str] | None = field(
         default=None,
-        metadata={"help": "Models whose probabilities a QANet or BiDAF learns along with the annotation."},
+        metadata={"help": "Trained models whose probabilities are learned along with the annotation."},
     )
     teacher_weight: float = _option(0.5, "Weight of the teachers, from 0 to 1.")
     max_length: int | None = _option(None, "Maximum words or pieces of an input, special tokens included.")

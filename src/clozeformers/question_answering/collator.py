@@ -26,8 +26,8 @@ class QuestionAnsweringCollator:
 
         Returns:
             int64 tensors: `attention_mask`, `input_ids` and `token_type_ids` ``[B, L]``, `char_ids` ``[B, L, W]``,
-            `start_positions` and `end_positions` ``[B]``, or with `start_targets` and `end_targets` these as floats
-            ``[B, L]``; all but the first two only if the features have them.
+            `start_positions` and `end_positions` ``[B]``; all but the first two only if the features have them. As
+            floats ``[B, L]``, `start_targets` and `end_targets`, in place of the positions.
         """
         lengths = [len(feature["input_ids"]) for feature in features]
         batch = {"attention_mask": pad_sequence([torch.ones(length, dtype=torch.int64) for length in lengths], True)}
@@ -41,7 +41,7 @@ class QuestionAnsweringCollator:
             target = name.replace("positions", "targets")
             if target in features[0]:
                 targets = [torch.tensor(feature[target], dtype=torch.float32) for feature in features]
-                batch[name] = pad_sequence(targets, batch_first=True)
+                batch[target] = pad_sequence(targets, batch_first=True)
             elif name in features[0]:
                 batch[name] = torch.tensor([int(feature[name]) for feature in features])
         return batch

@@ -1,4 +1,4 @@
-"""Distillation: a word reader learns where the answers of trained models, its teachers, begin and end."""
+"""Distillation: a reader learns where the answers of trained models, its teachers, begin and end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datasets import Dataset, List, Value
 from numpy.typing import NDArray
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
+from ..modeling.modeling_word_reader import WordReaderForQuestionAnswering
 from ..training.pretrained import loading
 from ..training.sampling import sort_by_length
 from .arguments import QADataArguments, QATrainingArguments
@@ -23,7 +24,8 @@ def teach(rows: Dataset, features: Dataset, data_args: QADataArguments, args: QA
     """Replace the labels of training features by probabilities of all positions.
 
     The target of a position is `teacher_weight` times the teachers' mean probability, plus the rest for the annotated
-    one. Where a context is too long for one input of a teacher or of the reader, the annotation stands alone.
+    one. The annotation stands alone where a question has no answer, which teachers need not have learned to see, and
+    where a context is too long for one input of a teacher or of the reader.
 
     Args:
         rows: the training questions.
@@ -36,11 +38,13 @@ def teach(rows: Dataset, features: Dataset, data_args: QADataArguments, args: QA
     """
     columns = ["row", "offsets", "cls_position", "start_positions", "end_positions"]
     places = features.with_format("numpy", columns=columns)
+    answerable = [number for number, answers in enumerate(rows["answers"]) if answers["text"]]
+    numbers = {row: number for number, row in enumerate(answerable)}
     taught: list[list[Floats]] = [[] for _ in range(len(features))]
     for name in data_args.teachers or ():
-        known = _teacher_probabilities(name, rows, data_args, args)
+        known = _teacher_probabilities(name, rows.select(answerable), data_args, args)
         for own, place in zip(taught, places, strict=True):
-            found = known.get(int(place["row"]))
+            found = known.get(numbers.get(int(place["row"]), -1))
             offsets = place["offsets"].reshape(-1, 2)
             if found is not None and _holds(offsets, found[0]):
                 own.append(_on_positions(offsets, int(place["cls_position"]), *found))
@@ -73,6 +77,7 @@ def _teacher_probabilities(
     )
     features = sort_by_length(features)
     trainer = QuestionAnsweringTrainer(model, args.for_prediction(), tokenizer, max_answer_length=1, no_answer=True)
+    trainer.scores_in_float32 = isinstance(model, WordReaderForQuestionAnswering)
     starts, ends = trainer.predict(features.remove_columns(["start_positions", "end_positions"])).predictions
     places = features.with_format("numpy", columns=["row", "offsets", "cls_position"])
     counts = np.bincount(places["row"], minlength=len(rows))

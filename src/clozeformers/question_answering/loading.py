@@ -15,7 +15,6 @@ from datasets import Dataset, concatenate_datasets
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForQuestionAnswering, AutoTokenizer
 
 from ..modeling.configuration_word_reader import WordReaderConfig
-from ..modeling.modeling_word_reader import WordReaderForQuestionAnswering
 from ..modeling.tokenization_word_char import WordCharTokenizer
 from ..text import did_you_mean
 from ..training import corpora
@@ -68,13 +67,22 @@ def article_titles(rows: Dataset | None) -> list[str]:
 
 
 def augment(loaded: corpora.Corpora, data_args: QADataArguments, seed: int) -> corpora.Corpora:
-    """Add unanswerable questions and simple forms to the training questions, as the arguments ask for."""
-    train = loaded.train
+    """Add unanswerable questions and simple forms to the training questions, as the arguments ask for.
+
+    Validation questions get unanswerable ones too, unless they have some: a threshold is chosen on both kinds.
+    """
+    train, validation = loaded.train, loaded.validation
     if train is not None and data_args.unanswerable_fraction:
-        train = concatenate_datasets([train, pair_unanswerable(train, data_args.unanswerable_fraction, seed)])
+        train = _with_unanswerable(train, data_args.unanswerable_fraction, seed)
+        if validation is not None and all(answers["text"] for answers in validation["answers"]):
+            validation = _with_unanswerable(validation, data_args.unanswerable_fraction, seed)
     if train is not None and data_args.simplify_questions:
         train = simplify_questions(train)
-    return replace(loaded, train=train)
+    return replace(loaded, train=train, validation=validation)
+
+
+def _with_unanswerable(rows: Dataset, fraction: float, seed: int) -> Dataset:
+    return concatenate_datasets([rows, pair_unanswerable(rows, fraction, seed)])
 
 
 def _texts(loaded: corpora.Corpora, only_train: bool = False) -> Iterator[str]:
@@ -114,8 +122,6 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
             _add_words(model, tokenizer, model_args.word_vectors, loaded)
         limit = tokenizer.model_max_length
         length = data_args.max_length or (limit if limit < UNLIMITED else DEFAULT_ENCODER_LENGTH)
-    if data_args.teachers and not isinstance(model, WordReaderForQuestionAnswering):
-        raise ValueError(f"--teachers: only QANet and BiDAF learn from other models, not {type(model).__name__}")
     positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
     if length > positions:
         raise ValueError(f"--max_length is {length}; this model reads at most {positions} word pieces")

@@ -15,6 +15,7 @@ from transformers import EvalPrediction, TrainerCallback
 
 from ..files import read_json, write_json
 from ..metrics.squad import squad_scores
+from ..modeling.losses import span_target_loss
 from ..training.sampling import HardBatchReplaySampler
 from ..training.trainer import LengthGroupedTrainer
 from .answers import NBest, answer_texts, best_score, no_answer_margins, predict_answers
@@ -55,6 +56,7 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
     """
 
     args: QATrainingArguments
+    scores_in_float32 = True
 
     def __init__(
         self,
@@ -110,6 +112,14 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
             )
         return super().create_scheduler(num_training_steps, optimizer)
 
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """The model's own loss, or that of `teach`, where the features have its targets."""
+        if "start_targets" not in inputs:
+            return super().compute_loss(model, inputs, *args, **kwargs)
+        targets = [inputs.pop(name) for name in ("start_targets", "end_targets")]
+        output = model(**inputs)
+        return span_target_loss((output.start_logits, output.end_logits), targets, inputs["attention_mask"])
+
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
         """Run a training step; if batches are replayed, record the mean loss over all processes."""
         loss = super().training_step(*args, **kwargs)
@@ -146,7 +156,7 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
 
     def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate; on a CPU in float32, in which recurrent layers are faster and fewer spans have equal scores."""
-        if not (self.args.bf16 and self.args.device.type == "cpu"):
+        if not (self.scores_in_float32 and self.args.bf16 and self.args.device.type == "cpu"):
             return super().evaluation_loop(*args, **kwargs)
         # The autocast of accelerate is a forward method of the instance.
         autocast, native_amp = self.model.__dict__.pop("forward", None), self.accelerator.native_amp
