@@ -81,7 +81,8 @@ def answer_of(code: str, folder: Path, library: Path) -> object:
 def test_a_fourth_task_is_one_folder_one_pipeline_one_script_and_one_row(tmp_path: Path) -> None:
     library = tmp_path / "library"
     package = library / "clozeformers"
-    shutil.copytree(Path(clozeformers.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    left_out = shutil.ignore_patterns("__pycache__", "models")
+    shutil.copytree(Path(clozeformers.__file__).parent, package, ignore=left_out)
     shutil.copytree(TOY, package, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     table = (package / "tasks.py").read_text()
     before, row, after = table.partition("TASKS: tuple[Task, ...] = (\n")

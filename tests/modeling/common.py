@@ -302,8 +302,8 @@ class CommonModelTests:
         roughly_equal(self.case.predict(quantised), self.case.predict(model))
 
 
-class ExportTests(CommonModelTests):
-    """Mixin with the slow tests too."""
+class CompiledTests(CommonModelTests):
+    """Mixin with the slower test too."""
 
     def test_compiled_in_one_graph(self) -> None:
         torch._dynamo.reset()
@@ -311,6 +311,12 @@ class ExportTests(CommonModelTests):
         output, expected = torch.compile(model, fullgraph=True, backend="eager")(**given), model(**given)
         close(self.case.answers(output), self.case.answers(expected))
         close(output.loss, expected.loss)
+
+
+class ExportTests:
+    """Mixin of the slowest test."""
+
+    case: Case
 
     def other_batches(self) -> list[dict[str, Tensor]]:
         """Batches of other sizes and lengths than the example's."""

@@ -193,7 +193,9 @@ def test_gradient_checkpointing(name: str, reentrant: bool) -> None:
 # ------------------------------------------------------------------------------------------------ compile and export
 
 
-@pytest.mark.parametrize(("name", "breaks", "training"), [("qanet", 0, True), ("bidaf", 4, True)])
+@pytest.mark.parametrize(
+    ("name", "breaks", "training"), [pytest.param("qanet", 0, True, marks=pytest.mark.slow), ("bidaf", 4, True)]
+)
 def test_compiled(name: str, breaks: int, training: bool) -> None:
     """Only recurrent layers, of context, question, modeling and end, stay out of the graphs."""
     model, given = single(name).train(training), inputs() | LABELS

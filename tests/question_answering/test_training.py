@@ -72,6 +72,7 @@ def test_optimizer_and_warm_up(name: Any, kind: type, reader: Path, tmp_path: Pa
     ("arguments", "message"),
     [
         (["--ema_decay", "1"], "ema_decay is 1.0"),
+        (["--weight_bits", "1"], "weight_bits is 1; it must be from 2 to 12"),
         (["--replay_batches", "-1"], "at least 0"),
         (["--replay_batches", "3", "--train_sampling_strategy", "random"], "leave out --train_sampling_strategy"),
         (["--replay_batches", "3", "--gradient_accumulation_steps", "2"], "--gradient_accumulation_steps"),
@@ -245,6 +246,18 @@ def test_questions_without_answer(task: TinyTask, tmp_path: Path) -> None:
     assert {"avna", "HasAns_f1", "best_f1"} <= record["scores"]["dev2"].keys()
     assert record["corpora"]["train"]["questions"] == 64
     assert record["runs"][0]["steps"] > 64 // 8
+    assert json.loads((tmp_path / "config.json").read_text())["no_answer_threshold"] == 0, "nothing to choose it on"
+
+
+def test_the_threshold_is_chosen_on_both_kinds_of_questions(task: TinyTask, tmp_path: Path) -> None:
+    files = ["--validation_file", str(task.files["dev"]), "--test_file", str(task.files["dev"])]
+    options = ["--no_answer", "true", "--unanswerable_fraction", "0.5", "--max_steps", "1"]
+    record = task.run(tmp_path, *NEW, "--train_file", str(task.files["train"]), *files, *options, *LAST)
+    assert record["corpora"]["validation"]["unanswerable"] == 0, "the file is recorded as it is"
+    evaluated = json.loads((tmp_path / "eval_results.json").read_text())
+    assert evaluated["eval_NoAns_total"] == evaluated["eval_HasAns_total"] / 2
+    threshold = json.loads((tmp_path / "config.json").read_text())["no_answer_threshold"]
+    assert threshold == record["runs"][0]["no_answer_threshold"] == evaluated["eval_best_f1_thresh"]
 
 
 def test_a_model_of_transformers_is_fine_tuned_and_scored(task: TinyTask, tmp_path: Path) -> None:

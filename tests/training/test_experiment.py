@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from clozeformers.tasks import TASKS, task_named
-from clozeformers.training.half_precision import round_to_half
+from clozeformers.training.small_weights import round_weights
 
 from ..hub_server import HubServer, status
 from ..tiny_tasks import LAST, TinyTask
@@ -269,11 +269,14 @@ def test_datasets_of_the_hub(tiny: Tiny, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_weights_in_half_precision_score_as_they_are_saved(name: str, tiny: Tiny, tmp_path: Path) -> None:
+def test_weights_of_few_bits_score_as_they_are_saved(name: str, tiny: Tiny, tmp_path: Path) -> None:
     task, folder = tiny(name), tmp_path / "run"
-    record = task.run(folder, *task.data("train", "test"), *LAST, "--max_steps", "2", "--save_in_half", "true")
+    record = task.run(folder, *task.data("train", "test"), *LAST, "--max_steps", "2", "--weight_bits", "5")
     saved = load_file(folder / "model.safetensors")
     assert {weight.dtype for weight in saved.values() if weight.is_floating_point()} == {torch.float16}
+    for weight in saved.values():
+        rows = weight.float().flatten(1) if weight.dim() > 1 else weight[:0]
+        assert all(len(row.abs().unique()) <= 2**4 for row in rows)
     model = task_named(name).auto_model.from_pretrained(folder)
     assert model.dtype == torch.float32
     scoring = replace(task, arguments=["--model_name_or_path", str(folder)])
@@ -285,4 +288,14 @@ def test_weights_beyond_half_precision_are_refused() -> None:
     layer = torch.nn.Linear(1, 1)
     torch.nn.init.constant_(layer.weight, 1e5)
     with pytest.raises(ValueError, match="weight has a weight above 65504"):
-        round_to_half(layer)
+        round_weights(layer, 7)
+
+
+def test_weights_are_rounded_to_the_nearest_step() -> None:
+    layer = torch.nn.Linear(4, 3)
+    weight = torch.tensor([[7.0, -3.4, 0.5, 0.0], [0.875, 0.3, 0.0626, 0.06], [0, 0, 0, 0]])
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+    round_weights(layer, 4)  # steps of 1 and of 1/8
+    assert layer.weight.tolist() == [[7, -3, 0, 0], [0.875, 0.25, 0.125, 0], [0, 0, 0, 0]]
+    assert torch.equal(layer.bias, layer.bias.half().float())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizer
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertForQuestionAnswering, BertModel, BertTokenizer
 
 from clozeformers.training.imitation import imitate
 from clozeformers.training.small_encoder import main
@@ -74,6 +74,21 @@ def test_layers_are_kept(encoder: Path, tmp_path: Path) -> None:
     for ours, theirs in zip(small.encoder.layer, [whole.encoder.layer[0], whole.encoder.layer[2]], strict=True):
         assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
     assert torch.equal(states(tmp_path / "small", "the patient")[1], states(encoder, "the patient")[1])
+
+
+def test_a_reader_keeps_its_head(encoder: Path, tmp_path: Path) -> None:
+    config = BertConfig.from_pretrained(encoder)
+    whole, tokenizer = BertForQuestionAnswering(config).eval(), AutoTokenizer.from_pretrained(encoder)
+    for saved in (whole, tokenizer):
+        saved.save_pretrained(tmp_path / "reader")
+    texts = ["--texts", str(encoder / "texts.txt"), "--output_dir", str(tmp_path / "small")]
+    main([str(tmp_path / "reader"), "--vocab_size", str(len(LETTERS) + 11), *texts])
+    small = BertForQuestionAnswering.from_pretrained(tmp_path / "small")
+    asked = ("fever", "the patient")
+    with torch.no_grad():
+        ours = small(**AutoTokenizer.from_pretrained(tmp_path / "small")(*asked, return_tensors="pt"))
+        theirs = whole(**tokenizer(*asked, return_tensors="pt"))
+    assert torch.equal(ours.start_logits, theirs.start_logits)
 
 
 @pytest.mark.parametrize(

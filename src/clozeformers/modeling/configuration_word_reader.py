@@ -43,6 +43,7 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
         max_input_length: tokens of an input, likewise.
         doc_stride: words between the starts of two windows of a long context, likewise.
         simplify_questions: inverted and passive questions are read in their simple form as well.
+        no_answer_threshold: margin by which no answer must exceed the best one; None: not trained to see it.
     """
 
     vocab_size: int = 10_000
@@ -66,6 +67,7 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
     max_input_length: int | None = None
     doc_stride: int | None = None
     simplify_questions: bool = False
+    no_answer_threshold: float | int | None = None
     pad_token_id: int | None = 0
     cls_token_id: int | None = 2
     sep_token_id: int | None = 3

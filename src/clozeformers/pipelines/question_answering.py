@@ -58,10 +58,12 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
             default. Turn it off for languages that do not separate words by spaces.
         padding: accepted as in transformers 4, and without effect: batches are padded to their longest window.
         handle_impossible_answer: allow the answer `{"answer": "", "start": 0, "end": 0}`, that the context holds none;
-            for models trained with unanswerable questions.
+            by default for models whose config has a `no_answer_threshold`, as training with unanswerable questions
+            writes it.
         simplify_questions: also read an inverted or passive question in its simple form, see `simplify_question`, and
             answer the form whose answer is likelier; as the model was trained if the config says, else False.
-        no_answer_threshold: margin by which the log probability of no answer must exceed that of the best answer.
+        no_answer_threshold: margin by which the log probability of no answer must exceed that of the best answer; 0 if
+            the config does not say.
         **kwargs: `on_error`, `batch_size` (in windows), `num_workers` and `progress_bar`, see `TextPipeline`.
     """
 
@@ -219,11 +221,16 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         model_outputs: Mapping[str, Any],
         top_k: int = 1,
         max_answer_len: int | None = None,
-        handle_impossible_answer: bool = False,
-        no_answer_threshold: float = 0.0,
+        handle_impossible_answer: bool | None = None,
+        no_answer_threshold: float | None = None,
     ) -> dict[str, Any] | list[dict[str, Any]]:
         """Choose the best answers over all windows."""
         trained = getattr(self.model.config, "max_answer_length", None)
+        trained_threshold = getattr(self.model.config, "no_answer_threshold", None)
+        if handle_impossible_answer is None:
+            handle_impossible_answer = trained_threshold is not None
+        if no_answer_threshold is None:
+            no_answer_threshold = trained_threshold or 0.0
         collector = AnswerCollector(max_answer_len or trained or _DEFAULT_MAX_ANSWER_LENGTH, top_k)
         collector.add(model_outputs["slots"], *pad_sequence(model_outputs["logits"], batch_first=True).unbind(-1))
         read = [collector.nbest(form, model_outputs["context"]) for form in range(model_outputs["forms"])]

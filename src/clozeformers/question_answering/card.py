@@ -51,7 +51,8 @@ def _notes(record: Record) -> str:
         no_answer = (
             f"It was scored as giving no answer where the no-answer score exceeds the best answer's by more than "
             f"{threshold:.4g}; the pipeline does so with "
-            f"`handle_impossible_answer=True, no_answer_threshold={threshold}`."
+            f"`handle_impossible_answer=True, no_answer_threshold={threshold}`, the default where the model's config "
+            "has this threshold."
         )
     text = Path(__file__).with_name("card_notes.md").read_text(encoding="utf-8")
     return text.format(max_answer_length=record["data"]["max_answer_length"], no_answer=no_answer)

@@ -33,6 +33,7 @@ DEFAULT_ENCODER_LENGTH = 384
 _DEFAULT_MAX_LENGTH = 453  # 400 words of context and 50 of question (Yu et al., 2018, section 4.1.1), 3 special tokens
 _DECIDED_BY_DATA = {"vocab_size", "char_vocab_size", "train_word_vectors", "word_vector_scale"}
 _DECIDED_BY_DATA |= {"max_question_length", "max_answer_length", "max_input_length", "doc_stride", "simplify_questions"}
+_DECIDED_BY_DATA |= {"no_answer_threshold"}
 _DECIDED_BY_DATA |= {"pad_token_id", "cls_token_id", "sep_token_id", "tie_word_embeddings", "model_type"}
 
 

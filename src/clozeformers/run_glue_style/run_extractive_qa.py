@@ -67,6 +67,8 @@ def main(arguments: list[str]) -> dict[str, Any]:
         if data_args.no_answer:
             trainer.no_answer_threshold = evaluated.get("eval_best_f1_thresh", 0.0)
             run.measured["no_answer_threshold"] = trainer.no_answer_threshold
+            model.config.no_answer_threshold = trainer.no_answer_threshold
+            run.save_config(trainer)
         for name, rows in augmented.test.items():
             metrics = trainer.predict_questions(encode(rows, name))
             run.record(trainer, name, metrics)

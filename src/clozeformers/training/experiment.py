@@ -35,15 +35,16 @@ import datasets
 import transformers
 from transformers import TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
+from transformers.utils import CONFIG_NAME
 
 from ..files import atomic_file, atomic_folder, read_json_object, remove_unfinished, write_json, write_text
 from .arguments import ScriptTrainingArguments
 from .corpora import HELD_OUT, Corpora, file_label, holds_corpus, split_test_file
-from .half_precision import round_to_half, save_in_half
 from .model_card import TaskCard, name_in_record, scores_table, write_model_card
 from .pretrained import upload
 from .recipe import recipe_name
 from .results import environment, summarize
+from .small_weights import round_weights, save_in_half
 
 logger = logging.getLogger(__name__)
 
@@ -94,11 +95,11 @@ class Run:
         if trainer.train_dataset is not None:
             metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args)).metrics
             # Every process takes part, and the main one writes.
-            if trainer.args.save_in_half:
-                round_to_half(trainer.model)
+            if trainer.args.weight_bits is not None:
+                round_weights(trainer.model, trainer.args.weight_bits)
             with atomic_folder(self.folder) if trainer.args.should_save else nullcontext(self.folder) as folder:
                 trainer.save_model(str(folder))
-                if trainer.args.save_in_half and trainer.args.should_save:
+                if trainer.args.weight_bits is not None and trainer.args.should_save:
                     save_in_half(Path(folder))
             self._save_metrics(trainer, "train", metrics)
             if trainer.is_world_process_zero():
@@ -117,6 +118,12 @@ class Run:
             "config": json.loads(model.config.to_json_string()),
         }
         return evaluated
+
+    def save_config(self, trainer: Any) -> None:
+        """Write the config of a model that was trained again, for what evaluation has added."""
+        if trainer.train_dataset is not None and trainer.args.should_save:
+            with atomic_file(self.folder / CONFIG_NAME) as path:
+                trainer.model.config.to_json_file(path)
 
     def record(self, trainer: Any, test_set: str, metrics: Mapping[str, float]) -> None:
         """Record the scores of a test set.

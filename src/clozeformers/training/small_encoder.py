@@ -4,7 +4,7 @@
         --vocab_size 8000 --steps 2000 --texts articles.txt reviews.txt --output_dir small-minilm
 
 With `--steps`, what is left learns the states of the whole encoder on the texts. Training for a task goes on from the
-result as from any encoder.
+result as from any encoder. A model that answers questions keeps its head.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoModel, AutoTokenizer, BertTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer, BertTokenizer
 
 from ..errors import run_script
 from ..files import atomic_folder, read_text
@@ -101,7 +101,9 @@ def main(arguments: list[str]) -> None:
             "--texts belongs to --vocab_size, which keeps its frequent pieces, and to --steps, which read it"
         )
     with loading(given.encoder):
-        model = AutoModel.from_pretrained(given.encoder)
+        config = AutoConfig.from_pretrained(given.encoder)
+        answers = "BertForQuestionAnswering" in (config.architectures or ())
+        model = (AutoModelForQuestionAnswering if answers else AutoModel).from_pretrained(given.encoder)
         tokenizer: Any = AutoTokenizer.from_pretrained(given.encoder)
     if model.config.model_type != "bert" or not isinstance(tokenizer, BertTokenizer):
         raise ValueError(f"{given.encoder} is a {model.config.model_type}; only BERT with its tokenizer can be cut")
@@ -111,7 +113,7 @@ def main(arguments: list[str]) -> None:
     if given.steps:
         with loading(given.encoder):
             teacher = AutoModel.from_pretrained(given.encoder)
-        error = imitate(model, teacher, tokenizer, lines, steps=given.steps)
+        error = imitate(model.base_model, teacher, tokenizer, lines, steps=given.steps)
         print(f"mean squared error of the states: {error:.4f}")
     if given.vocab_size:
         tokenizer = cut_vocabulary(model, tokenizer, frequent_pieces(tokenizer, lines, given.vocab_size))
