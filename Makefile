@@ -41,7 +41,7 @@ fuzz: $(VENV)/ready ## try 100,000 hostile inputs on pipelines, readers of files
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -rP tests/test_fuzz.py
 
 kill: $(VENV)/ready ## kill each training and each command that writes at 50 random moments: make kill KILLS=number
-	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) --durations=0 --durations-min=1 tests/training/test_killed.py
+	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -m "" --durations=0 --durations-min=1 tests/training/test_killed.py
 
 check: $(VENV)/ready ## lint, check the format, check the types
 	$(VENV)/bin/ruff check
@@ -64,6 +64,9 @@ SCOPES = $(PY) run_glue_style/run_negation_scope.py
 FOLD := --num_folds 10 --folds 1
 RESUME := --resume_from_checkpoint true
 ENCODER := sentence-transformers/all-MiniLM-L6-v2
+SQUAD = $(CORPORA)/squad
+QUESTIONS = $(PY) run_glue_style/run_extractive_qa.py
+READ = --train_file $(SQUAD)/train-v1.1-part.json $(SQUAD)/new-wiki-v1.0.json $(RESUME)
 
 IMITATE = $(SCOPES) minilm-4-cues-and-scopes $(RESUME) --unlabelled_file $(MODELS)/unlabelled.txt $(FOLD) \
 	--train_file $(CORPORA)/bioscope $(CORPORA)/sfu --extra_train_file $(CD_SCO)-training-09032012.txt \
@@ -78,7 +81,7 @@ models: $(VENV)/ready ## train models for the package: make models CORPORA=folde
 		--num_train_epochs 8 --output_dir $(MODELS)/bioscope $(RESUME)
 	$(SCOPES) minilm-baseline-augment --model_name_or_path $(ENCODER) --train_file $(CORPORA)/sfu $(FOLD) \
 		--num_train_epochs 5 --output_dir $(MODELS)/sfu $(RESUME)
-	$(PY) -m clozeformers.corpus_texts --squad $(CORPORA)/squad/train-v1.1-part.json $(CORPORA)/squad/new-wiki-v1.0.json \
+	$(PY) -m clozeformers.corpus_texts --squad $(SQUAD)/train-v1.1-part.json $(SQUAD)/new-wiki-v1.0.json \
 		--recam $(CORPORA)/recam/Task_1_Imperceptibility.jsonl $(CORPORA)/recam/Task_1_test_with_labels.jsonl \
 		$(CORPORA)/recam/Task_2_Nonspecificity.jsonl --output $(MODELS)/texts.txt
 	head -2000 $(MODELS)/texts.txt > $(MODELS)/unlabelled.txt
@@ -90,7 +93,12 @@ models: $(VENV)/ready ## train models for the package: make models CORPORA=folde
 	$(IMITATE) --model_name_or_path $(MODELS)/minilm-4 --output_dir $(MODELS)/negation-first
 	$(IMITATE) --model_name_or_path $(MODELS)/negation-first/fold-1 --output_dir $(MODELS)/negation-scope --run_name negation \
 		--num_train_epochs 2 --learning_rate 1e-4 --head_learning_rate 2e-4
-	$(PY) -m clozeformers.packaged $(MODELS)/negation-scope
+	$(QUESTIONS) minilm-qa --model_name_or_path $(ENCODER) --validation_fraction 0.1 $(READ) --output_dir $(MODELS)/minilm-qa
+	$(PY) -m clozeformers.training.small_encoder $(MODELS)/minilm-qa --vocab_size 7500 --texts $(MODELS)/texts.txt \
+		--output_dir $(MODELS)/minilm-qa-small
+	$(QUESTIONS) minilm-small-qa --model_name_or_path $(MODELS)/minilm-qa-small --validation_fraction 0.05 $(READ) \
+		--test_file $(SQUAD)/dev-v1.1-part.json $(SQUAD)/dev-v2.0-part.json --output_dir $(MODELS)/reader
+	$(PY) -m clozeformers.packaged $(MODELS)/negation-scope $(MODELS)/reader
 
 build: $(VENV)/ready ## build the source distribution and the wheel into dist
 	$(VENV)/bin/python -m build --no-isolation

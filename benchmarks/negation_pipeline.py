@@ -27,8 +27,8 @@ from clozeformers.training.results import environment
 BATCH_SIZE = 32
 
 
-def sentences_per_second(run: Callable[[], Any], count: int) -> float:
-    """Speed of one run over all sentences."""
+def texts_per_second(run: Callable[[], Any], count: int) -> float:
+    """Speed of one run over all texts."""
     start = time.perf_counter()
     run()
     return count / (time.perf_counter() - start)
@@ -65,7 +65,7 @@ def main() -> None:
         f"token classification, {options.encoder.rstrip('/').split('/')[-1]}": ("labels of words", baseline),
     }
     speeds = [
-        {name: sentences_per_second(partial(run, texts), len(texts)) for name, (_, run) in readers.items()}
+        {name: texts_per_second(partial(run, texts), len(texts)) for name, (_, run) in readers.items()}
         for _ in range(options.repeats)
     ]
     last = list(readers)[-1]

@@ -142,6 +142,7 @@ def test_a_bug_has_its_traceback(
             run_script(main)
 
 
+@pytest.mark.slow
 def test_several_processes_tell_an_error_once(tiny: Tiny, tmp_path: Path) -> None:
     task = tiny("negation_scope")
     command = task.command(tmp_path / "run", *task.data("train"), "--num_folds", "1", processes=2)

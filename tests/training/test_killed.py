@@ -25,6 +25,7 @@ from ..tiny_tasks import QUIET, TinyTask
 Tiny = Callable[[str], TinyTask]
 KILLS = int(os.environ.get("CLOZEFORMERS_KILLS", "2"))
 STEPS = ["--per_device_train_batch_size", "8", "--save_strategy", "steps", "--save_steps", "4", "--seed", "3"]
+DRAWING = ("analyze", "curves")  # take long; they write as the others do
 DETAILS = {
     "negation_scope": ["--head_dropout", "0.2", "--max_steps", "14", "--eval_strategy", "no"],
     "question_answering": [
@@ -93,7 +94,9 @@ def leave_unfinished_checkpoints(folder: Path) -> None:
     (folder / "checkpoint-9998" / "trainer_state.json").write_text('{"best_global_step": 3, "ep')
 
 
-@pytest.mark.parametrize("name", WRITING_COMMANDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in DRAWING else ()) for name in WRITING_COMMANDS]
+)
 def test_a_killed_command_leaves_old_files_or_new_ones(name: str, tmp_path: Path) -> None:
     command = writing_command(name, tmp_path)
     old, new = tmp_path / "old", tmp_path / "new"
