@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize("name", [task.name for task in TASKS])
 def test_a_finished_run_becomes_a_packaged_model(name: str, tmp_path: Path) -> None:
     task, run, models = TINY_TASKS[name](tmp_path), tmp_path / "run", tmp_path / "models"
-    folds = ["--num_folds", "2", "--folds", "1", "--max_steps", "1", "--weight_bits", "7"]
+    folds = ["--num_folds", "2", "--folds", "1", "--max_steps", "1", "--weight_step", "0.125"]
     record = task.run(run, *task.data("train", "test"), *LAST, *folds)
     (run / "README.md").rename(run / "card.md")
     with pytest.raises(ValueError, match=r"README.md does not exist; give the output folder of a finished training"):

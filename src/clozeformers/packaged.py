@@ -1,6 +1,6 @@
 """Models in the package, one folder a task: what `clozeformers models` lists, and how they get there.
 
-    python -m clozeformers.packaged runs/negation     # a finished run of a training script, with --weight_bits 7
+    python -m clozeformers.packaged runs/negation     # a finished run of a training script, with --weight_step 0.125
 
 The run's model, card and results replace the task's packaged model.
 """

@@ -72,7 +72,7 @@ def test_optimizer_and_warm_up(name: Any, kind: type, reader: Path, tmp_path: Pa
     ("arguments", "message"),
     [
         (["--ema_decay", "1"], "ema_decay is 1.0"),
-        (["--weight_bits", "1"], "weight_bits is 1; it must be from 2 to 12"),
+        (["--weight_step", "0"], "weight_step is 0.0; it must be above 0 and at most 1"),
         (["--replay_batches", "-1"], "at least 0"),
         (["--replay_batches", "3", "--train_sampling_strategy", "random"], "leave out --train_sampling_strategy"),
         (["--replay_batches", "3", "--gradient_accumulation_steps", "2"], "--gradient_accumulation_steps"),

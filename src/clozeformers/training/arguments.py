@@ -76,8 +76,12 @@ class ScriptTrainingArguments(TrainingArguments):
     keep_checkpoints: bool = field(
         default=False, metadata={"help": "Keep the checkpoints of finished runs, which only interrupted ones need."}
     )
-    weight_bits: int | None = field(
-        default=None, metadata={"help": "Save weights in half precision, rounded to so many bits; scored as saved."}
+    weight_step: float | None = field(
+        default=None,
+        metadata={
+            "help": "Save weights in half precision, as multiples of about this fraction of their standard deviation, "
+            "such as 0.125, which compress well; they are scored as saved."
+        },
     )
     card_dir: str | None = field(
         default=None, metadata={"help": "Write results and model card here as well, named by --run_name."}
@@ -99,8 +103,8 @@ class ScriptTrainingArguments(TrainingArguments):
         super().__post_init__()
         if self.ema_decay is not None and not 0 < self.ema_decay < 1:
             raise ValueError(f"--ema_decay is {self.ema_decay}; it must be between 0 and 1, such as 0.999")
-        if self.weight_bits is not None and not 2 <= self.weight_bits <= 12:
-            raise ValueError(f"--weight_bits is {self.weight_bits}; it must be from 2 to 12, such as 7")
+        if self.weight_step is not None and not 0 < self.weight_step <= 1:
+            raise ValueError(f"--weight_step is {self.weight_step}; it must be above 0 and at most 1, such as 0.125")
         if self.remove_unused_columns:
             raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
         self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"

@@ -95,11 +95,11 @@ class Run:
         if trainer.train_dataset is not None:
             metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args)).metrics
             # Every process takes part, and the main one writes.
-            if trainer.args.weight_bits is not None:
-                round_weights(trainer.model, trainer.args.weight_bits)
+            if trainer.args.weight_step is not None:
+                round_weights(trainer.model, trainer.args.weight_step)
             with atomic_folder(self.folder) if trainer.args.should_save else nullcontext(self.folder) as folder:
                 trainer.save_model(str(folder))
-                if trainer.args.weight_bits is not None and trainer.args.should_save:
+                if trainer.args.weight_step is not None and trainer.args.should_save:
                     save_in_half(Path(folder))
             self._save_metrics(trainer, "train", metrics)
             if trainer.is_world_process_zero():
