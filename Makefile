@@ -7,6 +7,8 @@ KILLS := 50
 # One thread per worker: two processes that use every core slow each other down.
 test test-min test-slow corpora fuzz kill: export OMP_NUM_THREADS := 1
 kill: export CLOZEFORMERS_KILLS := $(KILLS)
+# The theme's notice that it is maintained until May 2027.
+docs: export NO_MKDOCS_2_WARNING := 1
 corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 fuzz: export CLOZEFORMERS_FUZZ := 100000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -28,15 +29,19 @@ from .hub_server import HubServer
 from .negation_rows import negation_rows
 from .qa_corpora import write_squad
 from .qa_models import tiny_reader
+from .tiny_tasks import TINY_BIDAF
 
 PAGES = [page for page in pages() if snippets(page)]
 SHORT = ["--num_train_epochs", "1"]
 # In place of the encoder that a recipe takes from the Hub.
 ENCODER = ["--model_name_or_path", "encoder"]
+# In place of a recipe's reader of full size.
+SMALL = ["--model_config", TINY_BIDAF]
 OPTIONS = {
     "how-to/many-machines.md": ENCODER,
     "how-to/own-corpus.md": ENCODER,
     "tutorials/abstract-cloze.md": ENCODER,
+    "tutorials/question-answering.md": SMALL,
 }
 # Left to the slow test: a second export, and a Ray cluster.
 SLOW = ("int8=True", "--engine ray")
@@ -149,6 +154,19 @@ def test_issue_forms_are_complete() -> None:
         if path.stem != "config":
             assert {"name", "description", "body"} <= form.keys()
             assert all({"type", "id", "attributes"} <= part.keys() for part in form["body"])
+
+
+@pytest.mark.skipif((ROOT / "PKG-INFO").exists(), reason="a source distribution has none")
+def test_a_release_has_one_version(tmp_path: Path) -> None:
+    (tmp_path / "dist").mkdir()
+    for name in ("CHANGELOG.md", "CITATION.cff"):
+        shutil.copy(ROOT / name, tmp_path)
+    problems = runpy.run_path(str(ROOT / ".github" / "release.py"))["problems"]
+    for ending in (".tar.gz", "-py3-none-any.whl"):
+        assert f"dist lacks clozeformers-{__version__}{ending}" in problems(__version__, tmp_path)
+        (tmp_path / "dist" / f"clozeformers-{__version__}{ending}").touch()
+    assert problems(__version__, tmp_path) == []
+    assert len(problems("9.9", tmp_path)) == 6
 
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
