@@ -7,11 +7,13 @@ KILLS := 50
 # One thread per worker: two processes that use every core slow each other down.
 test test-min test-slow corpora fuzz kill: export OMP_NUM_THREADS := 1
 kill: export CLOZEFORMERS_KILLS := $(KILLS)
+# The theme's notice that it is maintained until May 2027.
+docs: export NO_MKDOCS_2_WARNING := 1
 corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 fuzz: export CLOZEFORMERS_FUZZ := 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min test-slow corpora fuzz kill check bench results models build wordnet clean
+.PHONY: help demo test test-min test-slow corpora fuzz kill check bench results models build docs release wordnet clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -22,7 +24,7 @@ demo: $(VENV)/ready ## read sentences with the packaged model, then fine-tune it
 test: $(VENV)/ready ## run the tests
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS)
 
-test-slow: $(VENV)/ready ## run the tests that `make test` leaves out, because shorter ones check nearly the same
+test-slow: $(VENV)/docs-ready ## run the tests that `make test` leaves out, because shorter ones check nearly the same
 	$(VENV)/bin/python -m pytest $(PYTEST_OPTIONS) -m slow
 
 test-min: $(VENV_MIN)/ready ## run the tests with the lowest versions that pyproject.toml allows
@@ -103,12 +105,24 @@ models: $(VENV)/ready ## train models for the package: make models CORPORA=folde
 build: $(VENV)/ready ## build the source distribution and the wheel into dist
 	$(VENV)/bin/python -m build --no-isolation
 
+docs: $(VENV)/docs-ready ## build the site of the documentation into site, without network
+	$(VENV)/bin/mkdocs build --strict
+
+release: $(VENV)/docs-ready ## build and check what is published, and print how to publish it
+	rm -rf dist
+	@$(MAKE) --no-print-directory build
+	$(VENV)/bin/twine check --strict dist/*
+	$(VENV)/bin/python .github/release.py
+
 clean: ## remove the environments and all build products
-	rm -rf $(VENV) $(VENV_MIN) build dist .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV_MIN) build dist site .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/ready: constraints.txt pyproject.toml
 $(VENV_MIN)/ready: constraints-min.txt pyproject.toml
+$(VENV)/docs-ready: $(VENV)/ready
+	$(VENV)/bin/python -m pip install --quiet --no-compile -c constraints.txt -e '.[docs]'
+	touch $@
 %/ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo "clozeformers needs Python 3.10 or newer, as python3 or named with make PYTHON=python3.12 ..." >&2; exit 2; }

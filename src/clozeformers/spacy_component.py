@@ -82,7 +82,10 @@ class NegationComponent(Pipe):
 
     Args:
         name: of the component.
-        model, device, convention, batch_size: see this module.
+        model: see this module; so are the others.
+        device: where the model runs.
+        convention: of a model of several corpora.
+        batch_size: sentences in a forward pass.
 
     Raises:
         ValueError: an unknown convention, or a batch size below 1; with the first text, a model that cannot be loaded.

@@ -51,9 +51,9 @@ def encode_dataset(
         with_option_mask: keep the column `option_mask`, which models with `option_features` read.
 
     Returns:
-        The features in memory, one row per question: `input_ids`, `token_type_ids` and, on request, `option_mask` (a
-        list per option; see `EncodedOption`), `label` (-1 if unknown) and `length`, that of the longest option. And a
-        summary.
+        The features in memory, one row per question, with `input_ids`, `token_type_ids` and, on request, `option_mask`
+        (a list per option; see `EncodedOption`), `label` (-1 if unknown) and `length`, that of the longest option; and
+        a summary.
 
     Raises:
         TypeError, ValueError: see `encode_questions`.

@@ -34,7 +34,7 @@ def load_recam(path: str | Path) -> Dataset:
         path: the file, see `read_rows`. Blank lines are skipped. A list ``options`` may replace ``option_0`` and so on.
 
     Returns:
-        One row per question, in the order of the file, held in memory:
+        One row per question, in the order of the file, held in memory, with these columns.
 
         * ``id``: the file's ``id``, or ``"<file name without suffix>/<line number>"``;
         * ``article``: the text that the question summarizes;

@@ -1,4 +1,4 @@
-"""The metrics as :class:`evaluate.Metric` classes; they need no network."""
+"""The metrics as `evaluate.Metric` classes; they need no network."""
 
 from .negation_scope import NegationScope
 from .sem_star_scope import SemStarScope

@@ -241,7 +241,7 @@ class Squad(evaluate.Metric):
 
     ``compute(predictions=..., references=...)`` takes one prediction ``{"id", "prediction_text"}`` per question,
     optionally with ``"no_answer_probability"``, and one reference ``{"id", "answers": {"text", ...}}``, matched by id.
-    ``version_2``, ``no_answer_threshold``, the scores and errors are those of :func:`squad_scores`.
+    ``version_2``, ``no_answer_threshold``, the scores and errors are those of `squad_scores`.
     """
 
     def _info(self) -> evaluate.MetricInfo:

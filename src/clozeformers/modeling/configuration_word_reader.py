@@ -41,7 +41,7 @@ class WordReaderConfig(TaskConfigMixin, PreTrainedConfig):
         max_question_length: question words that the model was trained with; None: not recorded.
         max_answer_length: words of an answer, likewise.
         max_input_length: tokens of an input, likewise.
-        doc_stride: words between the starts of two windows of a long context, likewise.
+        doc_stride: overlap of two windows of a long context in tokens, likewise.
         simplify_questions: inverted and passive questions are read in their simple form as well.
         no_answer_threshold: margin by which no answer must exceed the best one; None: not trained to see it.
     """

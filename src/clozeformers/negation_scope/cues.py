@@ -201,7 +201,7 @@ def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | 
         convention: `"cd-sco"`, `"bioscope"` or `"sfu"` for the cues that this corpus annotates; None for all.
 
     Returns:
-        For each cue the character spans of its parts: one, or several of a discontinuous cue (*neither ... nor*). The
+        For each cue the character spans of its parts, one, or several of a discontinuous cue (*neither ... nor*). The
         cues are in the order of their first parts and do not overlap.
 
     Raises:

@@ -72,9 +72,9 @@ def encode_dataset(
         overlapping: see `encode_cues`.
 
     Returns:
-        One row a window: `input_ids`, `cue_mask`, `word_ids`, `labels` (0 or 1, or the target, at the first piece of
-        each word, -100 elsewhere), `length`, `row` (the index of the corpus row), and its `scope` and `cue`, one label
-        a word.
+        One row a window, with `input_ids`, `cue_mask`, `word_ids`, `labels` (0 or 1, or the target, at the first piece
+        of each word, -100 elsewhere), `length`, `row` (the index of the corpus row), and its `scope` and `cue`, one
+        label a word.
     """
     num_cut = 0
 
@@ -127,8 +127,8 @@ def encode_labelled(sentences: Sequence[LabelledSentence], tokenizer: Any, *, ma
     """Encode sentences to find cues in; the arguments are those of `encode_dataset`.
 
     Returns:
-        One row a window: `input_ids`, `cue_mask` (all 0), `word_ids`, `cue_labels` (at the first piece of each word,
-        -100 elsewhere), `labels` (all -100), `length`, and `row`, the index of the sentence.
+        One row a window, with `input_ids`, `cue_mask` (all 0), `word_ids`, `cue_labels` (at the first piece of each
+        word, -100 elsewhere), `labels` (all -100), `length`, and `row`, the index of the sentence.
     """
     tokens, conventions = [each.tokens for each in sentences], [each.corpus for each in sentences]
     windows = encode_cues(

@@ -60,7 +60,7 @@ class Predictor:
             batch: column -> values.
 
         Returns:
-            The columns, `prediction`, as JSON, and `error`, empty where there is none: values of one type, whatever
+            The columns, `prediction`, as JSON, and `error`, empty where there is none; values of one type, whatever
             the results.
 
         Raises:

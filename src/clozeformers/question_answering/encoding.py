@@ -65,9 +65,9 @@ def encode_questions(
         no_answer: label windows without the answer with the position of `[CLS]`; otherwise, drop them from training.
 
     Returns:
-        The features, one row per window, and a summary in words. Columns: `input_ids`, `length`, `row` (the index of
-        the corpus row) and, if the tokenizer gives them, `token_type_ids` and `char_ids` (flat, ``L * W``); if the rows
-        have answers, `start_positions` and `end_positions`; for prediction, `offsets` (flat, ``L * 2``) and
+        The features, one row per window, and a summary in words. The columns are `input_ids`, `length`, `row` (the
+        index of the corpus row) and, if the tokenizer gives them, `token_type_ids` and `char_ids` (flat, ``L * W``); if
+        the rows have answers, `start_positions` and `end_positions`; for prediction, `offsets` (flat, ``L * 2``) and
         `cls_position`, see `TokenizedQuestion`.
 
     Raises:

@@ -57,7 +57,7 @@ def extend_vocabulary(
     Args:
         model: a model with an ``nn.Embedding`` of words.
         tokenizer: the tokenizer of the model; its words keep their ids and vectors.
-        source: the vectors that the model was trained with, see :func:`read_word_vectors`.
+        source: the vectors that the model was trained with, see `read_word_vectors`.
         words: words or longer texts, see :meth:`WordCharTokenizer.unknown_words`; words without a vector are ignored.
 
     Returns:

@@ -1,6 +1,6 @@
 """Custom negation corpora as JSON lines: one object a line, one cue an object; or as CSV or Parquet, one cue a row.
 
-A line has the fields of a row (see :class:`~clozeformers.negation_scope.corpora.schema.NegationRow`)::
+A line has the fields of a row (see `NegationRow`)::
 
     {"tokens": ["I", "do", "not", "know", "."], "cue": [0, 0, 1, 0, 0], "scope": [1, 1, 0, 1, 0]}
 
@@ -45,10 +45,10 @@ def read_negation_jsonl(path: str | Path) -> Iterator[NegationRow]:
 
 
 def write_negation_jsonl(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
-    """Write rows to a JSON-lines file that :func:`read_negation_jsonl` reads back as the same rows.
+    """Write rows to a JSON-lines file that `read_negation_jsonl` reads back as the same rows.
 
     Args:
-        rows: such as a reader or :func:`~clozeformers.negation_scope.load_corpus` gives them; fields that are left
+        rows: such as a reader or `load_corpus` gives them; fields that are left
             out get the defaults.
         path: the file to write.
 
