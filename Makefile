@@ -5,7 +5,7 @@ PYTEST_OPTIONS := -n 2 --dist worksteal
 KILLS := 50
 
 # One thread per worker: two processes that use every core slow each other down.
-test test-min test-slow corpora fuzz kill: export OMP_NUM_THREADS := 1
+test test-min test-slow test-page corpora fuzz kill: export OMP_NUM_THREADS := 1
 kill: export CLOZEFORMERS_KILLS := $(KILLS)
 # The theme's notice that it is maintained until May 2027.
 docs: export NO_MKDOCS_2_WARNING := 1
@@ -13,7 +13,8 @@ corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 fuzz: export CLOZEFORMERS_FUZZ := 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min test-slow corpora fuzz kill check bench results models build docs release wordnet clean
+.PHONY: help demo test test-min test-slow test-page corpora fuzz kill check bench results models build docs release wordnet \
+	clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
@@ -29,6 +30,9 @@ test-slow: $(VENV)/docs-ready ## run the tests that `make test` leaves out, beca
 
 test-min: $(VENV_MIN)/ready ## run the tests with the lowest versions that pyproject.toml allows
 	$(VENV_MIN)/bin/python -m pytest $(PYTEST_OPTIONS)
+
+test-page: $(VENV)/ready ## run the tests of the page in Chromium, which CONTRIBUTING.md says how to install
+	$(VENV)/bin/python -m pytest -m browser -rs tests/page
 
 wordnet: $(VENV)/ready ## install WordNet from the system's package or by download
 	$(VENV)/bin/clozeformers wordnet install || { apt-get update -qq; apt-get install -y --no-install-recommends wordnet-base \

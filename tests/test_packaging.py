@@ -26,7 +26,7 @@ else:
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
-SUFFIXES = {".py", ".md", ".html", ".typed", ".yaml", ".json", ".jsonl", ".safetensors"}
+SUFFIXES = {".py", ".css", ".md", ".html", ".typed", ".yaml", ".json", ".jsonl", ".safetensors"}
 SHIPPED = [path for path in (SOURCES / "clozeformers").rglob("*") if path.is_file() and path.suffix in SUFFIXES]
 
 

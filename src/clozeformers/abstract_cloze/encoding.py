@@ -7,7 +7,7 @@ truncated first is taken from the authors' published code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Protocol
 
 from ..text import truncate_repr
@@ -205,6 +205,19 @@ def _tokenize_articles(
         order = rank_by_similarity(sentences, question.question.replace(PLACEHOLDER, " "))
         articles.append(([ids[first:last] for first, last in pairwise(cuts)], order))
     return articles
+
+
+def article_spans(
+    tokenizer: Any, question: ClozeQuestion, count: int, *, article_sentences: str
+) -> list[tuple[int, int]]:
+    """The characters, in the article, of the first `count` word pieces that `encode_questions` keeps of it."""
+    [(sentences, order)] = _tokenize_articles(tokenizer, [question], article_sentences == "similar")
+    stripped = question.article.strip()
+    offsets = _tokenize(tokenizer, [stripped], return_offsets_mapping=True)["offset_mapping"][0]
+    ends = [0, *accumulate(map(len, sentences))]
+    kept = keep_pieces([range(start, end) for start, end in pairwise(ends)], order, count)
+    before = question.article.index(stripped)
+    return [(before + offsets[piece][0], before + offsets[piece][1]) for piece in kept]
 
 
 def _encode_option(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from ..errors import report_error
-from . import demo, prediction, results, sharing, texts, training  # noqa: F401 - they add their commands
+from . import demo, page, prediction, results, sharing, texts, training  # noqa: F401 - they add their commands
 from .app import app
 
 
