@@ -16,6 +16,7 @@ import pytest
 import yaml
 from transformers import pipeline
 
+import clozeformers
 from clozeformers import __version__
 from clozeformers.cli.app import app
 from clozeformers.modeling.attention import ATTENTIONS
@@ -133,6 +134,18 @@ def test_slow_snippets_are_on_pages_that_run_whole() -> None:
 def test_every_command_is_in_the_reference() -> None:
     listed = re.findall(r"`([a-z]+)(?: \w+)?`", (DOCS / "reference" / "commands.md").read_text().split("```")[0])
     assert set(app.commands) <= set(listed)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md"))
+    assert [name for name in clozeformers.__all__ if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_links_lead_to_files() -> None:
+    """As the strict build of the site checks it, without mkdocs."""
+    for page in pages():
+        for link in re.findall(r"\]\((?!\w+:)([^)#\s]+)", (DOCS / page).read_text(encoding="utf-8")):
+            assert (DOCS / page).parent.joinpath(link).exists(), f"{page}: {link}"
 
 
 def test_pages_are_short() -> None:
