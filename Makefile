@@ -19,7 +19,7 @@ fuzz: export CLOZEFORMERS_FUZZ := 100000
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 10
 
-demo: $(VENV)/ready ## read sentences with the packaged model, then fine-tune it on clinical notes, in about a minute
+demo: $(VENV)/ready ## read text with the packaged models, then fine-tune one on clinical notes, in about a minute
 	$(VENV)/bin/clozeformers demo
 
 test: $(VENV)/ready ## run the tests
@@ -31,7 +31,7 @@ test-slow: $(VENV)/docs-ready ## run the tests that `make test` leaves out, beca
 test-min: $(VENV_MIN)/ready ## run the tests with the lowest versions that pyproject.toml allows
 	$(VENV_MIN)/bin/python -m pytest $(PYTEST_OPTIONS)
 
-test-page: $(VENV)/ready ## run the tests of the page in Chromium, which CONTRIBUTING.md says how to install
+test-page: $(VENV)/browser-ready ## run the tests of the page in Chromium, which CONTRIBUTING.md says how to install
 	$(VENV)/bin/python -m pytest -m browser -rs tests/page
 
 wordnet: $(VENV)/ready ## install WordNet from the system's package or by download
@@ -103,7 +103,7 @@ models: $(VENV)/ready ## train models for the package: make models CORPORA=folde
 	$(PY) -m clozeformers.training.small_encoder $(MODELS)/minilm-qa --vocab_size 7500 --texts $(MODELS)/texts.txt \
 		--output_dir $(MODELS)/minilm-qa-small
 	$(QUESTIONS) minilm-small-qa --model_name_or_path $(MODELS)/minilm-qa-small --validation_fraction 0.05 $(READ) \
-		--test_file $(SQUAD)/dev-v1.1-part.json $(SQUAD)/dev-v2.0-part.json --output_dir $(MODELS)/reader
+		--test_file $(SQUAD)/dev-v1.1-part.json $(SQUAD)/dev-v2.0-part.json tests/data/questions.json --output_dir $(MODELS)/reader
 	$(PY) -m clozeformers.packaged $(MODELS)/negation-scope $(MODELS)/reader
 
 build: $(VENV)/ready ## build the source distribution and the wheel into dist
@@ -124,8 +124,8 @@ clean: ## remove the environments and all build products
 
 $(VENV)/ready: constraints.txt pyproject.toml
 $(VENV_MIN)/ready: constraints-min.txt pyproject.toml
-$(VENV)/docs-ready: $(VENV)/ready
-	$(VENV)/bin/python -m pip install --quiet --no-compile -c constraints.txt -e '.[docs]'
+$(VENV)/docs-ready $(VENV)/browser-ready: $(VENV)/%-ready: $(VENV)/ready
+	$(VENV)/bin/python -m pip install --quiet --no-compile -c constraints.txt -e '.[$*]'
 	touch $@
 %/ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

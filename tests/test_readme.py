@@ -92,12 +92,17 @@ def test_demo(demo_output):
     assert 50 < before < 80
     assert after >= 95
     assert demo_output.startswith("{I do} [not] {know the answer}.\n")
+    assert "\nWho paid for the first telescope? a shipping company\n" in demo_output
+    assert "\nWhich comet was discovered there? (not in the text)\n" in demo_output
     assert f"| test | {before:.2f} |" in demo_output
     assert f"| test | {after:.2f} |" in demo_output
     assert Path(".demo/model/README.md").read_text().startswith("---\n")
 
 
-@pytest.mark.parametrize("example", ['pipeline("negation-scope")', "load_corpus", "clozeformers_negation"])
+@pytest.mark.parametrize(
+    "example",
+    ['pipeline("negation-scope")', 'pipeline("extractive-question-answering")', "load_corpus", "clozeformers_negation"],
+)
 def test_examples_print_the_output_shown(workplace, example, capsys):
     code = python(example)
     exec(code, {})
@@ -196,6 +201,13 @@ def test_headline_scores():
     for value, measure, name, _ in rows:
         assert value == f"{percent(card_scores(name)[measure.lower()]):.2f}"
     assert f"has {percent(card_scores('baseline-ngrams')['accuracy']):.2f}" in rows[1][3]
+
+
+def test_headline_score_of_the_packaged_reader():
+    folder = "src/clozeformers/models/extractive-question-answering"
+    [row] = [line for line in README.splitlines() if f"[packaged reader]({folder}/README.md)" in line]
+    first, *_ = json.loads((ROOT / folder / "results.json").read_text())["scores"].values()
+    assert f"| {first['f1']['mean']:.2f} F1 |" in row
 
 
 def test_headline_scores_of_the_packaged_model():

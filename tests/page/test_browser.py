@@ -31,7 +31,7 @@ TEXT = "The scan shows no fracture, but the pain did not improve."
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pip install playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing; make test-page installs it")
     if CHROMIUM is None:
         pytest.skip("Chromium is missing: apt-get install chromium")
     with playwright.sync_playwright() as started:

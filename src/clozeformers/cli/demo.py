@@ -1,4 +1,4 @@
-"""The demo: read text with the packaged negation model, then fine-tune it on clinical notes for a minute.
+"""The demo: read text with the packaged models, then fine-tune the negation model on clinical notes for a minute.
 
 Nothing is downloaded. The notes (`negation_scope/notes`) follow guidelines of their own: only the finding is in scope.
 """
@@ -31,6 +31,18 @@ SENTENCES = (
     "Why didn't the waiter tell us that the kitchen was closed?",
     "“I can’t hear you,” whispered the child.",
 )
+PASSAGE = (
+    "The observatory on Mount Halden was planned by the astronomer Ines Brandt and opened in 1911. Its first "
+    "telescope, a refractor with a lens of 60 centimetres, was paid for by a shipping company. During the flood "
+    "of 1953 the archive of glass plates was carried up to the dome by schoolchildren, so that only eleven plates "
+    "were lost. Since 2004 the building has been a museum."
+)
+QUESTIONS = (
+    "Who planned the observatory?",
+    "Who paid for the first telescope?",
+    "What has the building been since 2004?",
+    "Which comet was discovered there?",
+)
 NOTE = "Lungs clear without wheezing or rales, and the patient denies fatigue."
 NOTES = Path(__file__).parents[1] / "negation_scope" / "notes"
 RECIPE = """
@@ -41,7 +53,7 @@ RECIPE = """
 
 @app.command()
 def demo() -> None:
-    """Read sentences with the packaged model, and fine-tune it.
+    """Read text with the packaged models, and fine-tune one.
 
     Its files are written to the folder .demo, which it replaces.
     """
@@ -50,6 +62,10 @@ def demo() -> None:
     negation = load_pipeline(None, "negation-scope")
     for sentence in SENTENCES:
         _show(negation, sentence)
+    reader = load_pipeline(None, "extractive-question-answering")
+    print(f"\n{PASSAGE}\n")
+    for question in QUESTIONS:
+        print(question, reader(question=question, context=PASSAGE)["answer"] or "(not in the text)", flush=True)
     model, files = str(PACKAGED_MODELS / "negation-scope"), {"--test_file": NOTES / "test.jsonl"}
     print("\nClinical notes, whose guidelines the model has not seen; its scores on 102 of them:\n")
     _run(model, FOLDER / "before", files)

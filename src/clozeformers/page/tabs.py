@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -116,10 +117,11 @@ def find_negations(pipeline: Any, text: str, convention: str) -> tuple[str, Html
 
 def find_answers(pipeline: Any, question: str, passage: str, answers: str) -> tuple[str, Html, Any]:
     """The tab for question answering."""
-    # With this threshold, no answer is always among the results, in the first place; the scores then decide.
+    # With this threshold, no answer is always among the results; the model's own then gives its place.
     options = {"handle_impossible_answer": True, "no_answer_threshold": float("-inf")}
     found = pipeline(question=question, context=passage, top_k=int(answers) + 1, **options)
-    found = sorted(found, key=lambda answer: -answer["score"])
+    factor = exp(getattr(pipeline.model.config, "no_answer_threshold", None) or 0.0)
+    found = sorted(found, key=lambda answer: -answer["score"] * (1.0 if answer["answer"] else 1.0 / factor))
     words, windows = read_answers(pipeline, question, passage)
     best = found[0]["answer"]
     return f"Answer: {best}" if best else "No answer", draw_answers(passage, found, words, windows), found
