@@ -66,6 +66,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_loses_nothing(
     cluster: Path, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_folder_without_a_model_is_told_in_one_line(
     assert "error: Unrecognized model in" in told
 
 
+@pytest.mark.slow
 def test_more_workers_than_there_is_room_for(
     cluster: Path, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
