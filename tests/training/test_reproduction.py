@@ -208,6 +208,48 @@ def test_a_killed_experiment_goes_on(
     assert "a finished run with other max_steps" in error
 
 
+def test_a_record_goes_on_in_another_folder(
+    small: tuple[Path, list[str]],
+    tiny: Tiny,
+    script: Callable[[str], Script],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path, command = small
+    record, run = tmp_path / "record.json", script("negation_scope")
+    one, both = yaml.safe_load(SMALL), yaml.safe_load(SMALL)
+    one["models"].pop("second")
+    path.write_text(yaml.safe_dump(one))
+    rest = ["--record", str(record), "--", *QUIET, *STEP, *tiny("negation_scope").arguments[:2]]
+    assert main([*command, *rest]) == 0
+    (first,) = json.loads(record.read_text())["cells"]
+
+    def go_on(folder: str, **changes: Any) -> list[str]:
+        """What is run in a new folder, after changes of the experiment."""
+        path.write_text(yaml.safe_dump(both | changes, sort_keys=False))
+        capsys.readouterr()
+        elsewhere = [str(tmp_path / folder) if word.endswith("runs") else word for word in command]
+        main([*elsewhere, *rest])
+        return re.findall(r"(?m)^\[\d/\d\] (.*)", capsys.readouterr().out)
+
+    assert go_on("elsewhere") == ["second on one"]
+    cells = json.loads(record.read_text())["cells"]
+    assert cells[0] == first
+    assert [cell["model"] for cell in cells] == ["first", "second"]
+    models = both["models"]
+    assert go_on("again") == []
+    assert go_on("other recipe", models=models | {"first": "minilm-oa-c-augment"}) == ["first on one"]
+    for folder in (tmp_path / "again", tmp_path / "other recipe"):
+        shutil.rmtree(folder, ignore_errors=True)
+    run.folders.clear()
+    vote = {"vote": ["first", "second"]}
+    assert go_on("vote", models=models | {"vote": vote}) == ["first on one", "vote on one"]
+    other = tmp_path / "other.yaml"
+    shutil.copy(path, other)
+    assert main([command[0], str(other), *command[2:], *rest]) == 2
+    assert f"{record} holds 'small'; give other another --record" in capsys.readouterr().err
+
+
 def test_other_cells_run_when_one_fails(
     small: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,7 +66,7 @@ def recipes(names: Sequence[str]) -> None:
 @click.option("--file", "files", metavar="NAME=PATH", multiple=True, help="A data file that the experiment names.")
 @click.option("--table", "tables", multiple=True, help="This table or figure only.")
 @click.option("--print", "only_print", is_flag=True, help="Run nothing.")
-@click.option("--record", type=PATH, help="Write the numbers to this file, for `make results`.")
+@click.option("--record", type=PATH, help="Write the numbers to this file; what it holds is not run again.")
 def reproduce(
     experiment: str,
     arguments: Sequence[str],
@@ -97,7 +97,7 @@ def reproduce(
     wanted = list(tables) or list(read.tables)
     given = pairs("--file", files, f"; the names are {', '.join(read.files)}")
     paths = {name: Path(path) for name, path in given.items()}
-    reproduction = Reproduction(read, output_dir / read.name, paths, arguments)
+    reproduction = Reproduction(read, output_dir / read.name, paths, arguments, record)
     if not only_print:
         for line in reproduction.run(wanted, task.main, task.vote_scores):
             print(line, flush=True)

@@ -103,7 +103,8 @@ def _differences(experiment: ExperimentFile, table: ScoreTable, cells: Cells) ->
             text += f" / {number.format(published[place] - published[against])}"
         return text
 
-    text = _layout(experiment, table, show, [label for label in table.models if label != table.baseline])
+    others = [label for label in table.models if label != table.baseline]
+    text = _layout(experiment, table, show, others) if others else ""
     if pairs:
         fewest = min(pairs)
         limit = f"; {fewest} pairs give no p below {2 ** (1 - fewest):.3g}" if fewest > 1 else ""

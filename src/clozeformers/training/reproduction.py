@@ -39,9 +39,11 @@ class Reproduction:
         folder: of its cells.
         files: name of a data file -> its path.
         arguments: a command line of the task's script that all cells end with.
+        record: `results` of an earlier run, perhaps in another folder or on another machine. Cells that it holds, with
+            the same recipe and the same data files, are not run again.
 
     Raises:
-        ValueError: a file has another name than the experiment's.
+        ValueError: a file has another name than the experiment's, or the record is of another experiment.
         FileNotFoundError: there is no such file.
     """
 
@@ -51,6 +53,7 @@ class Reproduction:
         folder: Path,
         files: Mapping[str, Path] | None = None,
         arguments: Sequence[str] = (),
+        record: Path | None = None,
     ) -> None:
         self.experiment, self.folder, self.files, self.arguments = experiment, folder, files or {}, list(arguments)
         for name, path in self.files.items():
@@ -62,6 +65,14 @@ class Reproduction:
                 raise FileNotFoundError(f"--file {name}={path}: there is no file or folder {path}")
         self.failures: list[str] = []
         self._digest = functools.cache(digest)
+        self._recorded: dict[Cell, dict[str, Any]] = {}
+        self._recorded_figures: dict[str, str] = {}
+        if record is not None and record.exists():
+            read = read_json_object(record, "delete it to measure again")
+            if read.get("experiment") != experiment.name:
+                raise ValueError(f"{record} holds {read.get('experiment')!r}; give {experiment.name} another --record")
+            self._recorded = {(cell["model"], cell["data"]): cell for cell in read["cells"]}
+            self._recorded_figures = read["figures"]
 
     def run(self, tables: Sequence[str], main: Callable[[list[str]], Any], vote: Vote | None) -> Iterator[str]:
         """Run the cells of tables that are not finished, and go on with the others when one fails.
@@ -99,7 +110,7 @@ class Reproduction:
         return self.folder / file_label(cell[0]) / file_label(cell[1])
 
     def results(self) -> list[dict[str, Any]]:
-        """What each finished cell has measured, and how."""
+        """What each finished cell has measured, here or in the record, and how."""
         found = []
         for cell in self.experiment.cells(self.experiment.tables):
             folder = self.cell_folder(cell)
@@ -111,16 +122,18 @@ class Reproduction:
                 own |= {name: record[name] for name in ("corpora", "training") if name in record}
                 runs = [{name: run[name] for name in _RECORDED if name in run} for run in record["runs"]]
                 found.append(own | {"runs": runs})
+            elif cell in self._recorded:
+                found.append(self._recorded[cell])
         return found
 
     def figures(self, tables: Sequence[str], analyze_files: Callable[..., Any] | None) -> dict[str, str]:
-        """Draw the figures of which all cells are finished, and the data given; returns Markdown by name.
+        """Draw the figures of which all cells are finished here, and the data given; returns Markdown by name.
 
         Args:
             tables: names of tables, of which those that are no figures are left out.
             analyze_files: of the task's error analysis.
         """
-        drawn: dict[str, str] = {}
+        drawn = dict(self._recorded_figures)
         for name in tables:
             cells = self.experiment.cells([name])
             if all((self.cell_folder(cell) / _CELL_FILE).exists() for cell in cells):
@@ -198,8 +211,13 @@ class Reproduction:
         return {"command": command, "recipe": self.experiment.recipes[cell[0]], "files": files}
 
     def _is_finished(self, cell: Cell) -> bool:
-        state = self.cell_folder(cell) / _CELL_FILE
-        return state.exists() and read_json_object(state) == json.loads(json.dumps(self._state(cell)))
+        state, path = self._state(cell), self.cell_folder(cell) / _CELL_FILE
+        if path.exists():
+            return read_json_object(path) == json.loads(json.dumps(state))
+        recorded, model = self._recorded.get(cell, {}), self._model(cell)
+        if any((self.cell_folder((member, cell[1])) / _CELL_FILE).exists() for member in model.vote):
+            return False
+        return bool(recorded) and (recorded["recipe"], recorded["files"]) == (model.recipe, state["files"])
 
     def _words(self, cell: Cell) -> list[str]:
         """The command line that the script is called with."""
@@ -237,6 +255,9 @@ class Reproduction:
         """The record of a vote: of the seeds of one model, or of several models run by run."""
         model = self._model(cell)
         members = [(name, cell[1]) for name in model.vote]
+        for member in members:
+            if not (self.cell_folder(member) / RESULTS_FILE).exists():
+                raise ValueError(f"{_shown(member)} was run elsewhere, and a vote needs its predictions here")
         records = [read_json_object(self.cell_folder(member) / RESULTS_FILE) for member in members]
         kept = {"environment": records[0]["environment"], "corpora": records[0]["corpora"]}
         if len(members) == 1:
