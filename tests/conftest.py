@@ -23,6 +23,7 @@ from .wordnet_files import write_wordnet
 SPECIAL_TOKENS = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 WORDS = "i you we he it do does is was not no never nothing know see the a answer man door cat in out and but . , !"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+torch.set_num_threads(1)  # also without make: two threads round otherwise than one
 PIECES = [*LETTERS, *(f"##{letter}" for letter in LETTERS), "##ing", "'"]
 
 
@@ -38,6 +39,15 @@ def _keep_warnings() -> Iterator[None]:
     yield
     logging.getLogger("clozeformers").setLevel(logging.NOTSET)
     set_verbosity_warning()
+
+
+@pytest.fixture(autouse=True)
+def _no_home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hide the WordNet of this machine, except from tests that read real corpora."""
+    if request.node.get_closest_marker("corpora") is None:
+        monkeypatch.setenv("CLOZEFORMERS_HOME", str(tmp_path_factory.getbasetemp() / "no-home"))
 
 
 def build_tokenizer() -> PreTrainedTokenizerBase:

@@ -263,6 +263,7 @@ def test_a_model_is_trained_scored_and_described(tmp_path: Path, capsys: pytest.
     assert main(["train", "--help"]) == 0
 
 
+@pytest.mark.usefixtures("wordnet_home")
 def test_words_for_a_gap_are_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tiny_wn_duma(BertWithWNDuma).save_pretrained(tmp_path)
     options = ["rain", "sun", "snow"]

@@ -202,6 +202,7 @@ OWN = {
 }
 
 
+@pytest.mark.usefixtures("wordnet_home")
 @pytest.mark.parametrize("own", OWN)
 def test_weights_that_are_nan_never_give_a_score(own: str) -> None:
     raises_for_weights(OWN[own](), MANY[own.partition("-")[0]][0], range(-3, 0), float("nan"))

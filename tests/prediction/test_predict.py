@@ -113,6 +113,7 @@ def test_rows_that_cannot_be_read_are_kept_with_the_reason(model: str, tmp_path:
     assert found[1]["prediction"] is None
 
 
+@pytest.mark.usefixtures("wordnet_home")
 @pytest.mark.parametrize(
     ("task", "rows", "renamed"),
     [
