@@ -21,7 +21,8 @@ SHARED = {"training", "analysis", "metrics", "errors", "files", "text", "words",
 ALLOWED = {
     "modeling": {"modeling"},
     "pipelines": {"modeling", "pipelines", "files", "text", "words", "voting", *ROOMS},
-    "page": {"page", "modeling", "errors", "text", "words", *ROOMS},
+    "drawings": {"drawings", "modeling", "files", "words", *ROOMS},
+    "page": {"page", "drawings", "errors", "text", *ROOMS},
     **{room: {"modeling", *SHARED, room} for room in ROOMS},
     **{shared: SHARED | {"modeling"} for shared in SHARED},
 }

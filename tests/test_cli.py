@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pytest
@@ -18,62 +17,12 @@ from transformers import Pipeline
 from clozeformers import BertWithWNDuma, __version__
 from clozeformers.cli import main
 from clozeformers.cli.app import app
-from clozeformers.cli.drawing import show_scopes, terminal_has_colour
 from clozeformers.training.recipe import RECIPES
 
 from .cloze_models import tiny_wn_duma
 from .hub_models import SENTENCE, save_tiny, tiny_pipeline, tiny_word_reader
 from .scripts import ROOT
 from .tiny_tasks import LAST, QUIET, TINY_TASKS
-
-
-def span(text: str, part: str) -> dict[str, object]:
-    start = text.index(part)
-    return {"text": part, "start": start, "end": start + len(part)}
-
-
-@pytest.mark.parametrize(
-    ("text", "cue", "scope", "colour", "expected"),
-    [
-        (SENTENCE, "not", ["I do", "know the answer"], False, "{I do} [not] {know the answer}."),
-        ("impossible", "im", ["possible"], True, "\x1b[1;31mim\x1b[0m\x1b[4;32mpossible\x1b[0m"),
-        ("I do not know", "not", ["do not know", "not know"], False, "I {do }[not]{ know}"),
-    ],
-)
-def test_cue_and_scope_are_marked(text: str, cue: str, scope: list[str], colour: bool, expected: str) -> None:
-    result = {"cue": span(text, cue), "scope": [span(text, part) for part in scope]}
-    assert show_scopes(text, [result], colour) == expected
-
-
-def test_one_line_a_cue_and_parts_are_drawn_apart() -> None:
-    text = "neither here nor there,\nnot at all"
-    parts = {**span(text, "neither here nor"), "parts": [span(text, "neither"), span(text, "nor")]}
-    results = [
-        {"cue": parts, "scope": [span(text, "here"), span(text, "there")]},
-        {"cue": span(text, "not"), "scope": []},
-    ]
-    assert show_scopes(text, results, colour=False).split("\n") == [
-        "[neither] {here} [nor] {there}, not at all",
-        "neither here nor there, [not] at all",
-    ]
-
-
-def test_a_text_without_cues_is_shown_as_it_is_and_steers_no_terminal() -> None:
-    assert show_scopes("Ça va.\x1b[2J", [], colour=True) == "Ça va. [2J"
-    assert show_scopes("", [], colour=False) == ""
-
-
-@pytest.mark.parametrize(
-    ("no_color", "term", "is_terminal", "expected"),
-    [("", "xterm", True, True), ("", "xterm", False, False), ("1", "xterm", True, False), ("", "dumb", True, False)],
-)
-def test_colour_is_for_terminals_that_want_it(
-    no_color: str, term: str, is_terminal: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NO_COLOR", no_color)
-    monkeypatch.setenv("TERM", term)
-    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: is_terminal))
-    assert terminal_has_colour() is expected
 
 
 @pytest.fixture(scope="module")

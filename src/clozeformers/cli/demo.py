@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..drawings.terminal import scope_lines, terminal_has_colour, to_text
 from .app import app
-from .drawing import show_scopes, terminal_has_colour
 from .loading import load_pipeline
 
 FOLDER = Path(".demo")
@@ -78,7 +78,7 @@ def demo() -> None:
 
 
 def _show(negation: Any, text: str) -> None:
-    print(show_scopes(text, negation(text), terminal_has_colour()), flush=True)
+    print(to_text(scope_lines(text, negation(text)), terminal_has_colour()), flush=True)
 
 
 def _run(model: str, folder: Path, files: Mapping[str, Path], options: Sequence[str] = ()) -> None:

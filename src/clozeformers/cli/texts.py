@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from ..drawings.terminal import scope_lines, terminal_has_colour, to_text
 from .app import app
-from .drawing import show_scopes, terminal_has_colour
 from .loading import load_pipeline
 
 _MODEL = "A folder or a name on the Hub  [default: the packaged model]"
@@ -32,7 +32,7 @@ def scope(texts: Sequence[str], model: str | None, convention: str | None, as_js
         if as_json:
             print(json.dumps({"text": text, "cues": cues}, ensure_ascii=False), flush=True)
         else:
-            print(show_scopes(text, cues, colour), flush=True)
+            print(to_text(scope_lines(text, cues), colour), flush=True)
 
 
 @app.command()

@@ -1,1 +1,1 @@
-"""The page: pipelines in a browser. `app` needs Gradio; the other modules draw and compute without it."""
+"""The page: pipelines in a browser. `app` needs Gradio, `tabs` does without it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from .html import STYLE, Html, drawing, element
+from ..drawings.html import STYLE, Html, drawing, element
 from .tabs import DEFAULTS, TABS, Shown, Tab, choices
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when Gradio is imported

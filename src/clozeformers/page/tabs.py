@@ -9,19 +9,19 @@ from math import exp
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from ..drawings.cloze import draw_options
+from ..drawings.html import Html, drawing, element
+from ..drawings.negation import cue_name, draw_negation
+from ..drawings.question import draw_answers
+from ..drawings.readings import read_answers, read_article, read_cues
+from ..drawings.rendering import MOST_CUES
 from ..errors import is_user_error
 from ..negation_scope.cues import CORPUS_HAS_AFFIXES
 from ..text import check_text
-from .cloze import draw_options
-from .html import Html, drawing, element
-from .negation import cue_name, draw_negation
-from .question import draw_answers
-from .readings import read_answers, read_article, read_cues
 
 AUTOMATIC = "automatic"
 ANSWERS = ("1", "3", "5", "10")
 DEFAULTS = {"convention": AUTOMATIC, "answers": "3"}
-MOST_CUES = 20  # whose words are drawn
 _LONGEST_LINK = 8000  # characters; servers refuse much longer ones
 _LONGEST_TEXT = 20_000
 _LONGEST = {"text": 4000}  # each of its cues is read with its sentence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import chain, groupby, islice
 from operator import length_hint
 from typing import Any, ClassVar, Literal
@@ -132,6 +133,29 @@ class TextPipeline(Pipeline):
             return next(self._run([inputs], preprocess, postprocess, batch_size, 0, is_single=True, **run))
         results = self._run(inputs, preprocess, postprocess, batch_size, num_workers, **run)
         return list(results) if isinstance(inputs, (list, tuple)) else results
+
+    def render(self, *inputs: Any, **parameters: Any) -> Any:
+        """Run the pipeline on one input and draw the result.
+
+        Args:
+            inputs: what a call takes.
+            parameters: of a call.
+
+        Returns:
+            A `clozeformers.drawings.rendering.Rendering`: HTML in a notebook, marked text for `print` and `rich.print`;
+            its `save(path)` writes a page.
+
+        Raises:
+            ImportError: this is code of a checkpoint, and clozeformers, whose drawings it takes, is not installed.
+            TypeError, ValueError: as for a call.
+        """
+        try:  # by name: the code of a checkpoint does without the drawings
+            drawings = import_module("clozeformers.drawings.rendering")
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                "drawings need the package clozeformers; install it with: pip install clozeformers"
+            ) from error
+        return drawings.render(self, *inputs, **parameters)
 
     def _run(
         self,

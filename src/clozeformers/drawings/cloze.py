@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..abstract_cloze.questions import PLACEHOLDER
 from .html import Html, Span, bar, details, drawing, element, heat_map, note, table
-
-PLACEHOLDER = "@placeholder"
 
 
 def draw_options(

@@ -9,10 +9,10 @@ from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
-from clozeformers.page.cloze import draw_options
-from clozeformers.page.html import STYLE, Html, Span, element, fraction, join, number
-from clozeformers.page.negation import CueReading, draw_negation
-from clozeformers.page.question import WordEnds, draw_answers
+from clozeformers.drawings.cloze import draw_options
+from clozeformers.drawings.html import STYLE, Html, Span, element, fraction, join, number
+from clozeformers.drawings.negation import CueReading, draw_negation
+from clozeformers.drawings.question import WordEnds, draw_answers
 from clozeformers.words import split_words
 
 HOSTILE = "<script>alert(\"1\")</script> & 'it' is </p> not ${1 + 1} {{value}} `x`"

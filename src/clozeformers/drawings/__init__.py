@@ -1,0 +1,1 @@
+"""Drawings of results: HTML for notebooks and the page, marks for terminals."""
