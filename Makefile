@@ -13,7 +13,7 @@ corpora: export CLOZEFORMERS_CORPORA := $(CORPORA)
 fuzz: export CLOZEFORMERS_FUZZ := 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-min test-slow test-page corpora fuzz kill check bench results models build docs release wordnet \
+.PHONY: help demo test test-min test-slow test-page corpora fuzz kill check bench results models build docs pictures release wordnet \
 	clean
 
 help: ## print this list
@@ -111,6 +111,9 @@ build: $(VENV)/ready ## build the source distribution and the wheel into dist
 
 docs: $(VENV)/docs-ready ## build the site of the documentation into site, without network
 	$(VENV)/bin/mkdocs build --strict
+
+pictures: $(VENV)/browser-ready ## take the README's pictures in Chromium: make pictures [CLOZE=model]
+	$(VENV)/bin/python docs/pictures.py $(if $(CLOZE),--cloze $(CLOZE))
 
 release: $(VENV)/docs-ready ## build and check what is published, and print how to publish it
 	rm -rf dist

@@ -213,3 +213,18 @@ def test_the_site_builds(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
+
+
+@pytest.mark.parametrize("task", ["negation-scope", "extractive-question-answering"])
+def test_pictures_show_what_the_packaged_models_say(task: str) -> None:
+    pictures = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
+    shown = json.loads((pictures["PICTURES"] / f"{task}.json").read_text(encoding="utf-8"))
+    assert shown["input"] == pictures["EXAMPLES"][task]
+    found = pictures["drawn"](task).result
+    rounded = [
+        json.loads(json.dumps(each), parse_float=lambda x: round(float(x), 2)) for each in (shown["result"], found)
+    ]
+    assert rounded[0] == rounded[1]
+    path = f"docs/assets/pictures/{task}.png"
+    assert (ROOT / path).read_bytes().startswith(b"\x89PNG")
+    assert f"]({path})" in (ROOT / "README.md").read_text(encoding="utf-8")
