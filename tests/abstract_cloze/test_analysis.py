@@ -154,11 +154,18 @@ def test_steps_between_nouns_are_those_of_path_similarity(home: Path) -> None:
 
 
 def test_the_command_writes_files(
-    files: tuple[Path, Path], tmp_path: Path, lookup: DefinitionLookup, capsys: pytest.CaptureFixture[str]
+    files: tuple[Path, Path],
+    tmp_path: Path,
+    lookup: DefinitionLookup,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("matplotlib")
     (tmp_path / "probabilities_dev.json").write_text(json.dumps(PROBABILITIES))
-    assert main(["analyze", *map(str, files), str(tmp_path / "out")]) == 0
+    opened: list[str] = []
+    monkeypatch.setattr("click.launch", opened.append)
+    assert main(["analyze", *map(str, files), str(tmp_path / "out"), "--open"]) == 0
+    assert opened == [str(tmp_path / "out" / "report.html")]
     assert "4 questions: accuracy 25.00" in capsys.readouterr().out
     values = json.loads((tmp_path / "out" / "analysis.json").read_text())
     assert values["records"][0]["probabilities"] == [0.8, 0.15, 0.05]

@@ -76,6 +76,17 @@ def test_every_question_is_there_worst_first(analyze):
     assert '<mark class="predicted">The </mark><mark class="gold predicted">Rhine</mark> flows.' in text
 
 
+def test_percentages_have_bars_but_not_their_total(analyze):
+    text = analyze(record(0), record(1, "wrong")).to_html()
+    rows = re.findall(r"<tr.*</tr>", text)
+    shown = [re.findall(r'<td class="bar" style="--v: ([\d.]+)%">([\d.]+)</td>', row) for row in rows]
+    found = {
+        re.search(r'"row">(\w+)', row)[1]: bars for row, bars in zip(rows, shown, strict=True) if 'scope="row' in row
+    }
+    assert {name: len(bars) for name, bars in found.items()} == {"right": 1, "wrong": 1, "all": 0}
+    assert all(value == width for bars in found.values() for width, value in bars)
+
+
 @given(st.text(min_size=1, max_size=30), st.data())
 def test_segments_are_the_text_in_pieces(text, data):
     positions = st.integers(0, len(text))

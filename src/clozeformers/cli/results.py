@@ -61,7 +61,8 @@ def _read_record(path: Path) -> tuple[Any, dict[str, Any]]:
 @click.argument("data", type=PATH)
 @click.argument("predictions", metavar="FILE", type=PATH)
 @click.argument("folder", type=PATH)
-def analyze(data: Path, predictions: Path, folder: Path) -> None:
+@click.option("--open", "opens", is_flag=True, help="Open the report in the browser.")
+def analyze(data: Path, predictions: Path, folder: Path, opens: bool) -> None:
     """Write tables, charts and a report of a model's errors.
 
     DATA is a file of SQuAD or ReCAM, FILE what a model has predicted on it.
@@ -73,6 +74,8 @@ def analyze(data: Path, predictions: Path, folder: Path) -> None:
     if analysis is None:
         raise ValueError(f"{data} is in none of the formats that can be analyzed: SQuAD's and ReCAM's")
     print(analysis.analyze_files(data, predictions, folder).to_markdown())
+    if opens:
+        click.launch(str(folder / "report.html"))
 
 
 @app.command()
