@@ -18,6 +18,7 @@ from ..text import did_you_mean
 from .arguments import ScriptTrainingArguments
 from .cpu_steps import CPUSteps
 from .ema import ExponentialMovingAverage
+from .live_table import show_live_table
 from .sampling import EpochLengthGroupedSampler
 
 TRAINING_WEIGHTS_FILE = "training_weights.safetensors"
@@ -40,6 +41,7 @@ class LengthGroupedTrainer(Trainer):
             raise ValueError(str(error)) from error
         if self.args.early_stopping_patience is not None:
             self.add_callback(EarlyStoppingCallback(self.args.early_stopping_patience))
+        self._table = show_live_table(self)
         decay = self.args.ema_decay
         self._averages = None if decay is None else ExponentialMovingAverage(self.model, decay)
         if self._averages is not None:
@@ -77,7 +79,11 @@ class LengthGroupedTrainer(Trainer):
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Train; afterwards the model has the averages of its weights, if they are kept."""
-        output = super().train(*args, **kwargs)
+        try:
+            output = super().train(*args, **kwargs)
+        finally:
+            if self._table is not None:
+                self._table.stop()
         if self._averages is not None:
             if not (self.args.load_best_model_at_end and self.state.best_model_checkpoint):
                 self._averages.copy_to_model()
