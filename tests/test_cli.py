@@ -205,6 +205,8 @@ def test_a_model_is_trained_scored_and_described(tmp_path: Path, capsys: pytest.
     assert main(["evaluate", "negation-scope", str(run), *files, "--output_dir", str(tmp_path / "scores")]) == 0
     table = trained[trained.index("| test set") :]
     assert capsys.readouterr().out == table
+    assert main(["evaluate", "negation-scope", str(run), *files, "--max_predict_samples", "3"]) == 0
+    assert capsys.readouterr().out != table
     card = (run / "README.md").read_text()
     (run / "README.md").unlink()
     assert main(["card", str(run)]) == 0

@@ -31,18 +31,21 @@ def train(context: click.Context, task: str, arguments: Sequence[str]) -> None:
         task_named(task).main(list(arguments))
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})
 @click.argument("task")
 @click.argument("model")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("words", metavar="FILE... [OPTIONS...]", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--output_dir", type=PATH, help="Keep predictions, scores and a card here.")
-def evaluate(task: str, model: str, files: Sequence[str], output_dir: Path | None) -> None:
-    """Score a model on files with labels, each a test set."""
+def evaluate(task: str, model: str, words: Sequence[str], output_dir: Path | None) -> None:
+    """Score a model on files with labels, each a test set.
+
+    OPTIONS are those of `clozeformers train TASK`, such as --max_predict_samples 100.
+    """
     from ..tasks import task_named
 
     with tempfile.TemporaryDirectory() as unkept:
-        given = ["--model_name_or_path", model, "--test_file", *files, "--output_dir", str(output_dir or unkept)]
-        task_named(task).main(given)
+        given = ["--model_name_or_path", model, "--output_dir", str(output_dir or unkept)]
+        task_named(task).main([*given, "--test_file", *words])
 
 
 @app.command()
