@@ -71,7 +71,7 @@ class Reader:
 
     Attributes:
         page: the page.
-        options: added to the commands that train.
+        options: added to the commands that train; the model only where they name none.
         left_out: a block with one of these texts is not run.
         not_compared: nor is the output in a block with one of these compared.
         replaced: texts that commands have in place of others.
@@ -119,7 +119,7 @@ class Reader:
             words = words[1:]
         if words[0] == "clozeformers":
             trains = words[1] == "train" and "--help" not in words
-            assert clozeformers([*words[1:], *((*self.options, *QUIET) if trains else ())]) == 0, place
+            assert clozeformers([*words[1:], *(self._options(words) if trains else ())]) == 0, place
         elif words[:2] == ["accelerate", "launch"]:
             # In this process: that of `clozeformers predict` and of the scripts in several has tests of its own.
             launched = launch_command_parser().parse_args(words[2:])
@@ -146,8 +146,13 @@ class Reader:
             assert (ROOT / words[0]).is_file(), place
             module, arguments = words[0].removesuffix(".py").replace("/", "."), words[1:]
         main = importlib.import_module(f"clozeformers.{module}").main
-        trains = [*self.options, *QUIET] if module.startswith("run_glue_style.") else []
-        main([*arguments, *trains])
+        main([*arguments, *(self._options(words) if module.startswith("run_glue_style.") else ())])
+
+    def _options(self, words: Sequence[str]) -> list[str]:
+        added, model = [*self.options, *QUIET], "--model_name_or_path"
+        if model in words and model in added:
+            del added[added.index(model) : added.index(model) + 2]
+        return added
 
 
 def check_requirements(words: Sequence[str], place: str) -> None:

@@ -226,10 +226,12 @@ def test_words_for_a_gap_are_ranked(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_errors_of_the_user_are_told_without_a_traceback(
     model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "file").write_text("")
+    for name in ("file", "file.txt"):
+        (tmp_path / name).write_text("")
     for arguments in (
         ["scope", SENTENCE, "--model", str(tmp_path / "nothing")],
         ["scope", SENTENCE, "--model", "no owner/name"],
+        ["scope", str(tmp_path / "file.txt"), "--model", str(model_folder)],
         ["scope", SENTENCE, "--model", str(tmp_path)],
         ["export", "code", str(model_folder), str(tmp_path / "file")],
     ):

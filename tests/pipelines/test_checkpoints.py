@@ -95,10 +95,10 @@ def test_a_checkpoint_that_lost_its_head_is_refused(
         ),
         (QA, BertForSequenceClassification, r'it is a BertForSequenceClassification, which pipeline\("text-classific'),
         (QA, BertForMaskedLM, r'it is a BertForMaskedLM, which pipeline\("fill-mask", ...\) runs; it lacks 2 weights'),
-        (SCOPE, BertModel, "it is a bare encoder, BertModel; .* fine-tune one with run_glue_style/run_negation_scope"),
+        (SCOPE, BertModel, "it is a bare encoder, BertModel; .* fine-tune one with `clozeformers train negation-scope"),
         (SCOPE, BertForSequenceClassification, "it is a BertForSequenceClassification"),  # has a `classifier`, too
         (SCOPE, BertForQuestionAnswering, r'.* which pipeline\("extractive-question-answering", ...\) runs'),
-        (CLOZE, BertModel, "it is a bare encoder, BertModel; .* run_glue_style/run_abstract_cloze"),
+        (CLOZE, BertModel, "it is a bare encoder, BertModel; .* `clozeformers train abstract-cloze RECIPE`"),
         (CLOZE, BertForMaskedLM, "it is a BertForMaskedLM"),
     ],
 )
@@ -206,7 +206,7 @@ def default_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("task", OWN)
 def test_a_task_without_a_model_says_how_to_name_or_train_one(task: str, default_models: Path) -> None:
-    named = rf'no default model for "{task}"; name one: pipeline."{task}", model=.*run_glue_style/run_'
+    named = rf'no default model for "{task}"; name one: pipeline."{task}", model=.*`clozeformers train {task} RECIPE`'
     for _ in range(2):
         with pytest.raises(ValueError, match=named):
             pipeline(task)

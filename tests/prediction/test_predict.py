@@ -92,8 +92,13 @@ def test_folders_and_the_standard_input(model: str, tmp_path: Path, monkeypatch:
     assert [row["text"] for row in read_source(str(tmp_path / "in"))] == TEXTS
     monkeypatch.setattr("sys.stdin", io.StringIO(f'{TEXTS[0]}\n{{"text": "{TEXTS[1]}"}}\n\n{TEXTS[2]}\n'))
     assert [row["text"] for row in read_source("-")] == TEXTS
-    with pytest.raises(ValueError, match=r"has no file that ends in \.txt"):
+    with pytest.raises(ValueError, match=r"holds no file that ends in \.txt"):
         count_rows(str(Path(model)))
+    with pytest.raises(FileNotFoundError, match=r"rows\.docx does not exist; give a file"):
+        count_rows("rows.docx")
+    (tmp_path / "rows.docx").touch()
+    with pytest.raises(ValueError, match=r"rows\.docx does not end in \.txt"):
+        count_rows(str(tmp_path / "rows.docx"))
     with pytest.raises(ConnectionError, match="name of a dataset on the Hub"):
         next(read_source("owner/name"))
 
@@ -106,7 +111,7 @@ def test_rows_that_cannot_be_read_are_kept_with_the_reason(model: str, tmp_path:
     assert "clozeformers predict: error: row 2: " in capsys.readouterr().err
     assert [row["id"] for row in read(out)] == [0], "what was finished stays"
     assert main([*command, "--on_error", "skip"]) == 0
-    assert "1 rows have an error" in capsys.readouterr().out
+    assert "; 1 row has an error" in capsys.readouterr().out
     found = read(out)
     assert [row["id"] for row in found] == [0, 7, 1, 2]
     assert [bool(row["error"]) for row in found] == [False, True, False, False]
@@ -160,10 +165,10 @@ def test_parts_of_other_settings_or_rows_are_left(model: str, tmp_path: Path, ca
     assert main(command) == 0
     before = read(tmp_path / "out")
     assert main([*command, "--rows_per_shard", "1"]) == 2
-    assert "holds predictions with other rows_per_shard; give another folder" in capsys.readouterr().err
+    assert "another command, whose rows_per_shard differed; give another folder" in capsys.readouterr().err
     write(tmp_path / "rows.jsonl", ROWS * 2)
     assert main(command) == 2
-    assert "holds predictions with other sizes of files" in capsys.readouterr().err
+    assert "whose sizes of files differed" in capsys.readouterr().err
     assert read(tmp_path / "out") == before
 
 

@@ -175,7 +175,10 @@ def test_early_stopping_compares_f1(tiny: Tiny, tmp_path: Path) -> None:
     record = task.run(tmp_path / "run", *task.data("train"), *options)
     assert set(record["runs"][0]["best"]) == {"step", "f1"}
     assert record["training"]["metric_for_best_model"] == "f1"
-    assert "Nothing was scored" in (tmp_path / "run" / "README.md").read_text()
+    best, card = record["runs"][0]["best"], (tmp_path / "run" / "README.md").read_text()
+    chosen = f"step {best['step']} is the best on the validation set, with f1 {best['f1']:.4g}"
+    assert f"Nothing was scored: no test set with labels was given. Of the first run, {chosen}." in card
+    assert f"steps; {chosen} |" in card
 
 
 def test_a_run_is_pushed_whole_and_the_token_nowhere_written(tiny: Tiny, tmp_path: Path, hub: HubServer) -> None:
@@ -230,6 +233,10 @@ def test_a_run_is_pushed_whole_and_the_token_nowhere_written(tiny: Tiny, tmp_pat
         (["--validation_fraction", "0.1", "--validation_file", "{train}"], "leave one out"),
         (["--max_length", "513"], "reads 2 to 512 word pieces"),
         (["--max_length", "1"], "reads 2 to 512 word pieces"),
+        (
+            ["--model_name_or_path", "src/clozeformer"],
+            "there is no folder src/clozeformer; did you mean src/clozeformers?",
+        ),
         (["--model_name_or_path", "/no/such/folder"], "there is no folder /no/such/folder"),
     ],
 )

@@ -48,7 +48,8 @@ def import_extra(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ImportError(f'{name} is not installed; run: pip install "clozeformers[wordnet]" ({error})') from error
+        package = name.partition(".")[0]
+        raise ImportError(f'{package} is not installed; run: pip install "clozeformers[wordnet]" ({error})') from error
 
 
 def _correct_by_context(words: Sequence[str], tags: Sequence[str]) -> list[str]:

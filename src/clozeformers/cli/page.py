@@ -13,7 +13,7 @@ _MODEL = "A folder or a name on the Hub  [default: the packaged model]"
 @app.command()
 @click.option("--negation", metavar="MODEL", help=_MODEL)
 @click.option("--question", metavar="MODEL", help=_MODEL)
-@click.option("--cloze", metavar="MODEL", help=_MODEL)
+@click.option("--cloze", metavar="MODEL", help="A folder or a name on the Hub; there is none in the package.")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="[default: the first free one from 7860 on]")
 def page(port: int | None, **models: str | None) -> None:
     """Open a page that runs the models in a browser.

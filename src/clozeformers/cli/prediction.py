@@ -80,7 +80,7 @@ def predict(
         raise ValueError("--ray is for --engine ray")
     bar = partial(tqdm, total=count_rows(source), unit="row") if sys.stderr.isatty() else None
     failed = run(read_source(source, split), shards, build, device=device, on_error=on_error, bar=bar)
-    print(f"{folder}: finished" + (f"; {failed} rows have an error" if failed else ""))
+    print(f"{folder}: finished" + (f"; {failed} row{'s have' if failed > 1 else ' has'} an error" if failed else ""))
 
 
 def _cluster(given: dict[str, str]) -> Any:

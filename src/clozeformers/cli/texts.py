@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -28,6 +29,8 @@ def scope(texts: Sequence[str], model: str | None, convention: str | None, as_js
     negation = load_pipeline(model, "negation-scope")
     colour = terminal_has_colour()
     for text in _lines(texts):
+        if os.path.splitext(text)[1] and os.path.isfile(text):  # no error where a text is too long for a name
+            raise ValueError(f"{text} is a file; read it by: clozeformers predict negation-scope {text} FOLDER")
         cues = negation(text, convention=convention)
         if as_json:
             print(json.dumps({"text": text, "cues": cues}, ensure_ascii=False), flush=True)
@@ -56,7 +59,7 @@ def answer(question: str, context: str, models: Sequence[str]) -> None:
 @click.argument("question")
 @click.argument("article")
 @click.argument("options", metavar="OPTION...", nargs=-1, required=True)
-@click.option("--model", help=_MODEL)
+@click.option("--model", help="A folder or a name on the Hub; there is none in the package.")
 def cloze(question: str, article: str, options: Sequence[str], model: str | None) -> None:
     """Rank words for the gap in a summary of an article, best first.
 

@@ -64,6 +64,8 @@ def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
     known = set(train["corpus"])
     conventions = [convention for convention in CORPUS_HAS_AFFIXES if convention in known]
     config.kind, config.conventions, config.affixes = train[0]["kind"], conventions, affixes
+    # Those of a model that was fine-tuned say nothing of another corpus.
+    config.lexicon_conventions = [each for each in config.lexicon_conventions or () if each in conventions] or None
     if config.finds_cues and config.kind == "negation":  # the lexicon has no cues of speculation
         config.candidate_token = CANDIDATE_TOKEN
     if conventions and (len(conventions) > 1 or config.convention_tokens):

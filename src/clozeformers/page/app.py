@@ -52,7 +52,7 @@ def serve(pipelines: Mapping[str, Any], port: int | None = None) -> None:
     """
     page = build(pipelines)
     _, url, _ = page.launch(server_port=port, prevent_thread_lock=True, quiet=True, **launch_options())
-    print(f"the page is at {url}; Ctrl+C ends it", flush=True)
+    print(f"The page is at {url}\nCtrl+C ends it.", flush=True)
     page.block_thread()
 
 

@@ -65,8 +65,8 @@ class AbstractClozePipeline(TextPipeline):
     input_format = 'article="...", question="..." and options=[...], or a mapping with these'
     input_names = ("article", "question", "options")
     training_hint = (
-        "train one with run_glue_style/run_abstract_cloze.py, which starts from any supported encoder, by a recipe "
-        "such as minilm-gap-pretrained; any multiple choice model will do"
+        "train one with `clozeformers train abstract-cloze RECIPE`, by a recipe such as minilm-gap-pretrained; any "
+        "multiple choice model will do"
     )
     examples = tuple(
         {"article": article, "question": "The @placeholder was found.", "options": ["letter", "old coin", "cat"]}

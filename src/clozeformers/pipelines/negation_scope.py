@@ -56,7 +56,7 @@ class NegationScopePipeline(TextPipeline):
 
     input_format = 'a string or a mapping with "text" or "tokens"'
     training_hint = (
-        "fine-tune one with run_glue_style/run_negation_scope.py, which starts from any of the supported encoders"
+        "fine-tune one with `clozeformers train negation-scope RECIPE`, which starts from any of the supported encoders"
     )
     examples = (
         {"tokens": ["I", "do", "not", "know", "the", "answer", "."], "cues": [2]},

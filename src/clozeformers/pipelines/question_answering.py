@@ -70,8 +70,8 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
     input_format = 'question="..." and context="...", or a mapping with both'
     input_names = ("question", "context")
     training_hint = (
-        "use a model that was fine-tuned for extractive question answering, or train a reader with "
-        "run_glue_style/run_extractive_qa.py"
+        "use a model that was fine-tuned for extractive question answering, or train a reader with `clozeformers train "
+        "extractive-question-answering RECIPE`"
     )
     examples = (
         {"question": "Who wrote the letter?", "context": "The letter was written by Ada in 1843."},

@@ -54,8 +54,8 @@ class Shards:
             changed = sorted(name for name in known | self.settings if known.get(name) != self.settings.get(name))
             if changed:
                 raise ValueError(
-                    f"{self.folder} holds predictions with other {', '.join(changed)}; give another folder, or the "
-                    "same settings to go on"
+                    f"{self.folder} holds predictions of another command, whose {', '.join(changed)} differed; give "
+                    "another folder, or the same settings to go on"
                 )
         self.folder.mkdir(parents=True, exist_ok=True)
         remove_unfinished(self.folder)

@@ -26,13 +26,15 @@ def source_files(source: str) -> list[Path] | None:
         ValueError: a file or folder has nothing that could be read.
     """
     path = Path(source)
-    if source != STANDARD_INPUT and not path.exists() and _ending(path):
+    is_file_name = _ending(path) or ("/" not in source and path.suffix)  # names on the Hub are OWNER/NAME
+    if source != STANDARD_INPUT and not path.exists() and is_file_name:
         raise FileNotFoundError(f"{source} does not exist; give a file, a folder, or the name of a data set on the Hub")
     if source == STANDARD_INPUT or not path.exists():
         return None
     files = sorted(file for file in path.rglob("*") if _ending(file)) if path.is_dir() else [path]
     if not files or not all(map(_ending, files)):
-        raise ValueError(f"{source} has no file that ends in {', '.join(_ENDINGS)}, perhaps with .gz")
+        problem = "holds no file that ends" if path.is_dir() else "does not end"
+        raise ValueError(f"{source} {problem} in {', '.join(_ENDINGS)}, perhaps with .gz")
     return files
 
 
@@ -40,9 +42,9 @@ def read_source(source: str, split: str = "train") -> Iterator[Row]:
     """Read rows, as far as they are asked for.
 
     Args:
-        source: a file of text (a row a line, in the column `text`), JSON lines, CSV or Parquet, perhaps compressed with
-            gzip; a folder of these; `"-"`, JSON lines or text on the standard input; or the name of a data set on the
-            Hub.
+        source: a file of text (a row a line that is not blank, in the column `text`), JSON lines, CSV or Parquet,
+            perhaps compressed with gzip; a folder of these; `"-"`, JSON lines or text on the standard input; or the
+            name of a data set on the Hub.
         split: of a data set on the Hub.
 
     Raises:

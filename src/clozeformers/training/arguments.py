@@ -196,6 +196,9 @@ def resolve_model_arguments(
         if spec.name in values:
             given, value = getattr(arguments, spec.name), values[spec.name]
             if model is not None and given not in (None, value) and spec.name not in overridable:
-                raise ValueError(f"--{spec.name} {given}, but {model} was trained with {value}; leave the option out")
+                raise ValueError(
+                    f"--{spec.name} {given}, but {model} was trained with {value}; leave the option out, and a recipe "
+                    "that sets it"
+                )
             resolved[spec.name] = value if given is None else given
     return dataclasses.replace(arguments, **resolved)  # type: ignore[type-var]

@@ -180,7 +180,8 @@ def run_snippet(code: str, model_folder: Path) -> str:
 def scores_table(card: TaskCard, record: Record) -> str:
     """Markdown table of a record's scores in percent, one row a test set; a sentence if nothing was scored."""
     if not record["scores"]:
-        return "Nothing was scored: no test set with labels was given."
+        best = "".join(f" Of the first run, {_best(run)}." for run in record["runs"][:1] if _best(run))
+        return f"Nothing was scored: no test set with labels was given.{best}"
     votes = record.get("ensemble") or {}
     names = [name for name in card.measures if any(name in scores for scores in record["scores"].values())]
     header = ["test set", *(card.measures[name] for name in names)] + ["vote"] * bool(votes)
@@ -250,7 +251,15 @@ def _parameters(record: Record) -> dict[str, str]:
 
 def _epochs(run: Mapping[str, Any]) -> str:
     steps = f", {run['steps']:,} steps" if run.get("steps") else ""
-    return f"{run['epochs']:.4g}{steps}" if run.get("epochs") else "none"
+    best = f"; {_best(run)}" if _best(run) else ""
+    return f"{run['epochs']:.4g}{steps}{best}" if run.get("epochs") else "none"
+
+
+def _best(run: Mapping[str, Any]) -> str:
+    """The step that was chosen by the validation set; empty if none was."""
+    step, *measured = (run.get("best") or {"step": None}).items()
+    found = [f"{name} {value:.4g}" for name, value in measured if value is not None]
+    return f"step {step[1]:,} is the best on the validation set, with {found[0]}" if step[1] and found else ""
 
 
 def _averaged(record: Record) -> str:

@@ -23,6 +23,7 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from ..errors import is_own_error
 from ..modeling.checkpoints import download_model
+from ..text import did_you_mean
 
 
 @contextmanager
@@ -41,8 +42,12 @@ def loading(name: str, revision: str | None = None, kind: Literal["model", "data
         ValueError: it cannot be loaded.
     """
     if not Path(name).exists():
-        if Path(name).is_absolute() or name.startswith("."):
-            raise FileNotFoundError(f"there is no folder {name}; give that of a saved {kind}, or a name on the Hub")
+        folder = Path(name).parent
+        siblings = [str(path) for path in folder.iterdir()] if folder.is_dir() and "/" in name else []
+        similar = did_you_mean(name, siblings)
+        if Path(name).is_absolute() or name.startswith(".") or similar:
+            advice = similar or f"; give that of a saved {kind}, or a name on the Hub"
+            raise FileNotFoundError(f"there is no folder {name}{advice}")
         _check_hub(name, revision, kind)
         if kind == "model":
             with _transfer(f"the model {name} cannot be downloaded", f"read {name}"):
