@@ -150,6 +150,7 @@ def test_it_is_what_datasets_maps(model: str) -> None:
         (["--column", "text=sentence"], "there is no column sentence; there are id, text"),
         (["--set", "a"], "give --set NAME=VALUE"),
         (["--set", "convention=klingon"], "klingon"),
+        (["--set", "device=meta:x"], "the device meta:x cannot be used: "),
     ],
 )
 def test_wrong_options(arguments: list[str], message: str, model: str, tmp_path: Path, capsys: Any) -> None:

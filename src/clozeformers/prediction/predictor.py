@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
+import torch
 from transformers import pipeline
 
 from ..files import finite_or_none
 from ..tasks import task_named
 from ..text import did_you_mean
+from ..training.pretrained import loading
 
 PREDICTION, ERROR = "prediction", "error"
 _TEXT = ("text",)
@@ -51,7 +54,9 @@ class Predictor:
                 raise ValueError(f"{task} has no input {name!r}{hint}")
         self.columns = {name: (columns or {}).get(name, name) for name in names}
         self.on_error = on_error
-        self.pipeline = pipeline(task, model=model, batch_size=batch_size, trust_remote_code=False, **options)
+        _check_device(options.get("device"))
+        with loading(model) if model is not None else nullcontext():
+            self.pipeline = pipeline(task, model=model, batch_size=batch_size, trust_remote_code=False, **options)
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Predict a batch.
@@ -86,6 +91,15 @@ class Predictor:
             ],
             ERROR: [result["error"] if is_failed else "" for result, is_failed in zip(results, failed, strict=True)],
         }
+
+
+def _check_device(device: Any) -> None:
+    """Raise a ValueError that names a device which this machine does not have."""
+    if device not in (None, -1):
+        try:
+            torch.empty(0, device=device)
+        except (AssertionError, RuntimeError) as error:
+            raise ValueError(f"the device {device} cannot be used: {str(error).splitlines()[0]}") from error
 
 
 def _plain(value: Any) -> Any:
