@@ -11,7 +11,7 @@ import pytest
 import torch
 from huggingface_hub import constants, hf_api
 from transformers import BertTokenizer, PreTrainedTokenizerBase
-from transformers.utils.logging import set_verbosity_warning
+from transformers.utils.logging import enable_progress_bar, set_verbosity_warning
 
 from clozeformers import BertForNegationScopeOA, BertNegationScopeOAConfig
 from clozeformers.negation_scope.windows import CUE_TOKEN, add_cue_token
@@ -35,8 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _keep_warnings() -> Iterator[None]:
-    """Undo the log levels that scripts and commands set."""
+    """Undo the log levels that scripts and commands set, and show their progress bars again."""
     yield
+    enable_progress_bar()
     logging.getLogger("clozeformers").setLevel(logging.NOTSET)
     set_verbosity_warning()
 
