@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -99,7 +100,7 @@ def test_a_folder_without_a_model_is_told_in_one_line(
     (tmp_path / "model" / "config.json").write_text("{}")
     assert main([*command, str(tmp_path / "out"), *RAY]) == 2
     (told,) = capsys.readouterr().err.splitlines()
-    assert "error: Unrecognized model in" in told
+    assert "cannot be loaded: Unrecognized model in" in told
 
 
 @pytest.mark.slow
@@ -185,4 +186,10 @@ def test_ray_data_takes_the_unit_of_work(cluster: Path, command: list[str]) -> N
     options = {"fn_constructor_args": ("negation-scope", command[-1]), "num_cpus": 0.5, "concurrency": 1}
     found = rows.map_batches(Predictor, batch_size=2, **options).take_all()
     expected = Predictor("negation-scope", command[-1])({"text": LINES[:4]})["prediction"]
-    assert {row["text"]: row["prediction"] for row in found} == dict(zip(LINES[:4], expected, strict=True))
+
+    def rounded(prediction: str) -> Any:
+        """Workers may compute with other threads, which round otherwise."""
+        return json.loads(prediction, parse_float=lambda digits: round(float(digits), 5))
+
+    read = {row["text"]: rounded(row["prediction"]) for row in found}
+    assert read == dict(zip(LINES[:4], map(rounded, expected), strict=True))
