@@ -140,6 +140,17 @@ def test_all_kinds_of_inputs_are_drawn(pipelines: dict[str, Any]) -> None:
     assert cloze.render({"article": ARTICLE, "question": QUESTION, "options": OPTIONS}).result[0]["option"] in OPTIONS
 
 
+def test_parameters_of_the_call_hold_for_the_drawing(pipelines: dict[str, Any]) -> None:
+    _, reader, cloze = pipelines.values()
+    passage = "Ada came on Monday. " * 8
+    assert "windows" not in reader.render("Who came?", passage).html
+    assert "windows" in reader.render("Who came?", passage, max_seq_len=24).html
+    without = cloze.render(question=QUESTION, options=OPTIONS, use_article=False)
+    assert "without the article" in without.html
+    with pytest.raises(TypeError, match="pass one input"):
+        reader.render("Who?", "Ada came.", "x")
+
+
 @pytest.mark.parametrize("given", [["a not", "b not"], 5])
 def test_one_input_is_drawn(given: Any, pipelines: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError), match="an input is a string"):

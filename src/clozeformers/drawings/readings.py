@@ -39,8 +39,7 @@ def read_cues(
     if stack is None or any(type(block.attention).attend is QueryContextAttention.attend for block in stack.blocks):
         return "This model has no attention to the cue whose weights could be shown."
     parts = [[[part["start"], part["end"]] for part in cue["cue"].get("parts", [cue["cue"]])] for cue in cues]
-    given = {} if convention is None else {"convention": convention}
-    parameters = negation._resolve_parameters(**negation._preprocess_params | given)
+    parameters = _parameters(negation, {"convention": convention})
     example = negation.preprocess({"text": text, "cues": parts}, **parameters)
     rows = [row for batch in _batches(example["features"]) for row in _cue_rows(negation, batch)]
     readings = []
@@ -60,6 +59,12 @@ def read_cues(
         by_word = [list(row) for row in zip(*columns, strict=True)]
         readings.append(CueReading(longest, by_word, word_probabilities(len(cue.words), word_ids, lengths)))
     return readings
+
+
+def _parameters(pipeline: Any, given: Mapping[str, Any]) -> Any:
+    """Those of preprocessing, in a call with some."""
+    own = {name: value for name, value in given.items() if name not in ("batch_size", "num_workers")}
+    return pipeline._resolve_parameters(**pipeline._preprocess_params | pipeline._sanitize_parameters(**own)[0])
 
 
 def _batches(features: Sequence[Any]) -> list[Sequence[Any]]:
@@ -100,16 +105,22 @@ def _cue_rows(negation: Any, features: Sequence[Mapping[str, Any]]) -> list[tupl
     return rows
 
 
-def read_answers(reader: Any, question: str, context: str) -> tuple[list[WordEnds], int]:
+def read_answers(reader: Any, question: str, context: str, **given: Any) -> tuple[list[WordEnds], int]:
     """The probabilities of the context's words to begin and to end the answer.
 
     As in the score of an answer, they are among the words of a window and its no-answer slot; of several windows, the
     highest counts.
 
+    Args:
+        reader: the pipeline "extractive-question-answering".
+        question: the question.
+        context: the context.
+        **given: parameters of the call.
+
     Returns:
         The words, and the number of windows.
     """
-    parameters = reader._resolve_parameters(**reader._preprocess_params)
+    parameters = _parameters(reader, given)
     example = reader.preprocess({"question": question, "context": context}, **parameters)
     highest: dict[tuple[int, int], tuple[float, float]] = {}
     all_logits = reader._predict(example["features"], _BATCH_SIZE)
@@ -130,19 +141,21 @@ def read_answers(reader: Any, question: str, context: str) -> tuple[list[WordEnd
     return words, len(example["slots"]) // example["forms"]
 
 
-def read_article(cloze: Any, article: str, question: str, options: Sequence[str]) -> list[list[Span]] | str:
+def read_article(
+    cloze: Any, article: str, question: str, options: Sequence[str], **given: Any
+) -> list[list[Span]] | str:
     """The attention of each option to the words of the article that were read, from the co-attention.
 
     It is the mean over layers, heads and the pieces of the option's segment: the filled-in question and the
     definitions. The rest of it is on the special token that begins the article.
     """
     config = cloze.model.config
-    if not getattr(config, "use_article", True):
+    if not given.get("use_article", getattr(config, "use_article", True)):
         return "This model reads the summary alone, without the article."
     if getattr(cloze.model, "co_attention", None) is None:
         return "This model has no co-attention whose weights could be shown."
     asked = cloze_question_of({"article": article, "question": question, "options": options})
-    parameters = cloze._resolve_parameters(**cloze._preprocess_params)
+    parameters = _parameters(cloze, given)
     [features] = cloze.preprocess(asked._asdict(), **parameters)["features"]
     batch = cloze.collate([features])
     sentences = getattr(config, "article_sentences", "first")

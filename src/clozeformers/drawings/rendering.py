@@ -88,11 +88,13 @@ def render_negation(pipeline: Any, text: Any, **parameters: Any) -> Rendering:
 
 def render_answers(pipeline: Any, *inputs: Any, question: Any = None, context: Any = None, **given: Any) -> Rendering:
     """Draw the answers to a question into its context, three of them unless `top_k` says how many."""
-    [one] = pair_positional(*inputs) or [None]
+    one, *others = pair_positional(*inputs) or (None,)
+    if others:
+        raise TypeError('pass one input: question="..." and context="...", two strings, or a mapping with both')
     asked = dict(zip(("question", "context"), question_of_input(pair_inputs(one, question, context)), strict=True))
     found = pipeline(asked, **{"top_k": _NUM_ANSWERS} | given)
     answers = [found] if isinstance(found, Mapping) else found
-    words, windows = read_answers(pipeline, **asked)
+    words, windows = read_answers(pipeline, **asked, **given)
     context = asked["context"]
     return Rendering(draw_answers(context, answers, words, windows), answer_lines(context, answers), found)
 
@@ -101,9 +103,10 @@ def render_options(pipeline: Any, input_: Any = None, **given: Any) -> Rendering
     """Draw the options for a gap, and what they looked at in the article."""
     names = ("article", "question", "options")
     asked = {name: given.pop(name) for name in names if name in given}
-    one = cloze_question_of(asked or input_, getattr(pipeline.model.config, "use_article", True))
+    reads_article = given.get("use_article", getattr(pipeline.model.config, "use_article", True))
+    one = cloze_question_of(asked or input_, reads_article)
     ranked = pipeline(one._asdict(), **given)
-    looked_at = read_article(pipeline, one.article, one.question, one.options)
+    looked_at = read_article(pipeline, one.article, one.question, one.options, **given)
     drawn = draw_options(one.article, one.question, ranked, looked_at)
     return Rendering(drawn, option_lines(one.question, ranked), ranked)
 

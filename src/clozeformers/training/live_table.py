@@ -125,7 +125,7 @@ class LiveTable(TrainerCallback):
         table = Table(box=None, header_style="bold", pad_edge=False)
         for name in names:
             table.add_column(name.replace("_", " "), justify="right")
-        for row in self.rows[len(self.rows) - most :] if most < len(self.rows) else self.rows:
+        for row in self.rows[-most:]:
             is_best = self._best is not None and row["step"] == self._best
             table.add_row(*(_shown(name, row.get(name)) for name in names), style="bold green" if is_best else None)
         return Group(table, self._progress)

@@ -180,8 +180,10 @@ def run_snippet(code: str, model_folder: Path) -> str:
 def scores_table(card: TaskCard, record: Record) -> str:
     """Markdown table of a record's scores in percent, one row a test set; a sentence if nothing was scored."""
     if not record["scores"]:
-        best = "".join(f" Of the first run, {_best(run)}." for run in record["runs"][:1] if _best(run))
-        return f"Nothing was scored: no test set with labels was given.{best}"
+        best = _best(record["runs"][0])
+        return "Nothing was scored: no test set with labels was given." + (
+            f" Of the first run, {best}." if best else ""
+        )
     votes = record.get("ensemble") or {}
     names = [name for name in card.measures if any(name in scores for scores in record["scores"].values())]
     header = ["test set", *(card.measures[name] for name in names)] + ["vote"] * bool(votes)
@@ -257,9 +259,13 @@ def _epochs(run: Mapping[str, Any]) -> str:
 
 def _best(run: Mapping[str, Any]) -> str:
     """The step that was chosen by the validation set; empty if none was."""
-    step, *measured = (run.get("best") or {"step": None}).items()
-    found = [f"{name} {value:.4g}" for name, value in measured if value is not None]
-    return f"step {step[1]:,} is the best on the validation set, with {found[0]}" if step[1] and found else ""
+    best = run.get("best") or {}
+    scores = [f"{name} {value:.4g}" for name, value in best.items() if name != "step" and value is not None]
+    return (
+        f"step {best['step']:,} is the best on the validation set, with {scores[0]}"
+        if best.get("step") and scores
+        else ""
+    )
 
 
 def _averaged(record: Record) -> str:
