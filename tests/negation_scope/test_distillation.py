@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 import torch
+from datasets import Dataset
 from safetensors.torch import load_file
 from transformers import pipeline
 
 from clozeformers.negation_scope.arguments import NegationDataArguments, NegationTrainingArguments
 from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
+from clozeformers.negation_scope.corpora.schema import NEGATION_FEATURES
 from clozeformers.negation_scope.distillation import teach, unlabelled_rows
-from clozeformers.negation_scope.loading import load_corpus
+from clozeformers.negation_scope.loading import load_corpus, sentence_ids, strata_of
+from clozeformers.training.corpora import Corpora
 
 from ..tiny_tasks import LAST, TinyTask, tiny_negation_scope
 
@@ -128,3 +131,20 @@ def test_cues_of_unlabelled_texts(tmp_path: Path) -> None:
     found = [(row["corpus"], row["cue_text"], len(row["tokens"])) for row in unlabelled_rows(path, ["cd-sco", "sfu"])]
     assert found == [("cd-sco", "im", 4), ("cd-sco", "not", 10), ("sfu", "not", 10), ("sfu", "not", 10)]
     assert {row["corpus"] for row in unlabelled_rows(path, [])} == {"texts"}
+
+
+def test_teachers_have_not_seen_the_scopes_that_their_pupil_is_scored_on() -> None:
+    sentence = BEFORE | {"kind": "negation", "cue_text": "not"}
+    cues = [sentence | {"corpus": corpus, "id": f"{corpus}-{number}#0"} for number in range(30) for corpus in "ab"]
+    empty = {"cue": [0] * 4, "scope": [0] * 4, "cue_text": ""}
+    without = [row | empty | {"id": f"x-{row['id']}".replace("#0", "#-")} for row in cues]
+    teachers, pupils = (
+        Dataset.from_list(rows, features=NEGATION_FEATURES) for rows in (cues, [*without[:20], *cues, *without[20:]])
+    )
+
+    def scored(rows: Dataset) -> list[set[str]]:
+        fold = Corpora(rows, None, {}).fold(1, 10, 0, sentence_ids(rows), strata_of(rows))
+        return [{name for name in part["id"] if not name.startswith("x")} for part in fold.test.values()]
+
+    assert scored(pupils) == scored(teachers)
+    assert list(map(len, scored(pupils))) == [3, 3]

@@ -47,6 +47,17 @@ def sentence_ids(rows: Dataset | None) -> Sequence[str]:
     return [] if rows is None else list(map(sentence_id, rows["id"]))
 
 
+def strata_of(rows: Dataset | None) -> list[tuple[str, str]]:
+    """The corpus of each row, and whether there is a cue.
+
+    Folds of these hold out the same cues, whether or not the sentences without one are read too: a teacher of scopes
+    has not seen the sentences that its pupil is scored on.
+    """
+    if rows is None:
+        return []
+    return [(corpus, "cue" if any(cue) else "") for corpus, cue in zip(rows["corpus"], rows["cue"], strict=True)]
+
+
 def set_cue_fields(config: Any, augment: bool, train: Dataset | None) -> None:
     """Record in a model's config how cues are marked and, with training rows, what they say of the cues.
 

@@ -29,7 +29,7 @@ from clozeformers.negation_scope.card import card_of
 from clozeformers.negation_scope.cue_scores import found_scores, lexicon_scores, negation_of_row
 from clozeformers.negation_scope.distillation import teach
 from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled, join_features, label_sentences
-from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids, with_cues
+from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids, strata_of, with_cues
 from clozeformers.negation_scope.predictions import write_found, write_predictions
 from clozeformers.negation_scope.trainer import NegationScopeTrainer
 from clozeformers.training.experiment import Experiment
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
         corpora=corpora,
         command=arguments,
         groups=sentence_ids(corpora.train),
-        parts=[] if corpora.train is None else list(corpora.train["corpus"]),
+        strata=strata_of(corpora.train),
     )
     for run in experiment.runs():
         train, validation = run.corpora.train, run.corpora.validation

@@ -47,7 +47,9 @@ class Corpora:
         parts = {"train": self.train, EXTRA: self.extra, "validation": self.validation, **self.test}
         return {name: rows for name, rows in parts.items() if rows is not None}
 
-    def fold(self, number: int, num_folds: int, seed: int, groups: Sequence[str], parts: Sequence[str] = ()) -> Corpora:
+    def fold(
+        self, number: int, num_folds: int, seed: int, groups: Sequence[str], strata: Sequence[tuple[str, str]] = ()
+    ) -> Corpora:
         """The data of a fold.
 
         Args:
@@ -55,22 +57,23 @@ class Corpora:
             num_folds: of all folds.
             seed: of the folds.
             groups: of the training rows, each kept together.
-            parts: of the training rows, the corpus that each belongs to; by default, they are one corpus. Each has the
-                folds that it would have alone, and is scored by itself.
+            strata: of the training rows, the corpus that each belongs to and a name within it; by default, all are
+                one. Each stratum has the folds that it would have alone, and each corpus is scored by itself.
         """
         assert self.train is not None
         rows: list[list[int]] = [[], [], []]
-        held_out: dict[str, Dataset] = {}
-        parts = parts or [""] * len(groups)
-        for part in dict.fromkeys(parts):
-            own = [row for row, name in enumerate(parts) if name == part]
+        held_out: dict[str, list[int]] = {}
+        strata = strata or [("", "")] * len(groups)
+        for stratum in dict.fromkeys(strata):
+            own = [row for row, name in enumerate(strata) if name == stratum]
             split = list(folds([groups[row] for row in own], num_folds, seed))[number - 1]
             selected = [[own[place] for place in places] for places in split]
-            rows = [known + new for known, new in zip(rows, selected, strict=True)]
-            held_out[f"{HELD_OUT}, {part}"] = self.train.select(selected[-1])
+            rows = [sorted(known + new) for known, new in zip(rows, selected, strict=True)]
+            held_out.setdefault(f"{HELD_OUT}, {stratum[0]}", []).extend(selected[-1])
         train, validation, test = map(self.train.select, rows)
         train = train if self.extra is None else concatenate_datasets([train, self.extra])
-        scored = held_out if len(held_out) > 1 else {HELD_OUT: test}
+        scored = {name: self.train.select(sorted(own)) for name, own in held_out.items()}
+        scored = scored if len(scored) > 1 else {HELD_OUT: test}
         return replace(self, train=train, extra=None, validation=validation, test={**scored, **self.test})
 
 

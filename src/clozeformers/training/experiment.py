@@ -166,7 +166,7 @@ class Experiment:
         corpora: the data.
         command: the command line.
         groups: for each training row, the group that folds keep together.
-        parts: for each training row, its corpus, if folds are to be drawn from each by itself, see `Corpora.fold`.
+        strata: for each training row, its corpus and a name within it, from which folds are drawn; see `Corpora.fold`.
 
     Raises:
         ValueError: the arguments contradict each other, or the output folder holds results of another command.
@@ -181,9 +181,9 @@ class Experiment:
         corpora: Corpora,
         command: Sequence[str],
         groups: Sequence[str] = (),
-        parts: Sequence[str] = (),
+        strata: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self.card, self.script, self.corpora, self.groups, self.parts = card, script, corpora, groups, parts
+        self.card, self.script, self.corpora, self.groups, self.strata = card, script, corpora, groups, strata
         self.model_args, self.data_args, self.args = arguments
         if corpora.train is None:
             self.args = _without_evaluation(self.args)
@@ -250,7 +250,7 @@ class Experiment:
                 continue
             for number in args.folds or range(1, args.num_folds + 1):
                 name = "-".join(part for part in (f"fold-{number}", seed_name) if part)
-                fold = self.corpora.fold(number, args.num_folds, args.seed, self.groups, self.parts)
+                fold = self.corpora.fold(number, args.num_folds, args.seed, self.groups, self.strata)
                 yield self._run(name, seed, fold)
 
     def _run(self, name: str, seed: int, corpora: Corpora) -> Run:
