@@ -34,6 +34,12 @@ def texts_per_second(run: Callable[[], Any], count: int) -> float:
     return count / (time.perf_counter() - start)
 
 
+def further_reader(given: str) -> tuple[str, tuple[str, Callable[..., Any]]]:
+    """Name, what is read, and pipeline of ``NAME=FOLDER``."""
+    name, _, folder = given.partition("=")
+    return name, ("cues, scopes", pipeline("negation-scope", model=folder, batch_size=BATCH_SIZE))
+
+
 def table(rows: list[dict]) -> str:
     """Markdown, one row a model."""
     lines = ["| model | reads | sentences/s | ratio |", "| --- | --- | ---: | ---: |"]
@@ -47,6 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sentences", type=Path, help="a text file with one sentence a line")
     parser.add_argument("--encoder", required=True, help="of the baseline: a name on the Hub or a folder")
+    parser.add_argument("--models", nargs="*", default=[], metavar="NAME=FOLDER", help="more models that find cues")
     parser.add_argument("--count", type=int, default=1500, help="read this many of the sentences")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, alternating")
     parser.add_argument("--output", type=Path, help="JSON file to write")
@@ -62,6 +69,7 @@ def main() -> None:
     readers = {
         "the packaged model": ("cues of the lexicon, scopes", negation),
         'the packaged model, convention="sfu"': ("cues, scopes", partial(negation, convention="sfu")),
+        **dict(map(further_reader, options.models)),
         f"token classification, {options.encoder.rstrip('/').split('/')[-1]}": ("labels of words", baseline),
     }
     speeds = [

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..text import truncate_repr
 from ..words import Word
 
 Span = tuple[int, int]
+_Phrases = dict[str, list[tuple[str, ...]]]
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _phrases(text: str) -> dict[str, list[tuple[str, ...]]]:
+def _phrases(text: str) -> _Phrases:
     """Parse phrases, separated by semicolons, into an index by first word, the longest phrase first."""
     index: dict[str, list[tuple[str, ...]]] = {}
     for phrase in sorted((tuple(part.split()) for part in text.split(";")), key=len, reverse=True):
@@ -42,7 +43,7 @@ _NEGATION = re.compile(r"not|no|nor|never|cannot|nobody|.*n['’ʼ＇`´]t")
 
 # The key alone is the cue, and only before the value.
 CUES_BEFORE = {"absence": "of", "fail": "to", "fails": "to", "failed": "to", "failing": "to", "failure": "to"}
-CUES_BEFORE |= {"free": "of", "negative": "for"}
+CUES_BEFORE |= {"free": "of", "negative": "for", "neg": "for"}
 
 # All words of a phrase are one cue. Phrases around a single cue ("not at all", "in no way", "no longer") need no entry:
 # there the single cue is annotated.
@@ -70,6 +71,16 @@ NO_CUES_IN = {
 }
 PHRASES_WITH_CUES_IN = {
     "sfu": {("not", "only"), ("whether", "or", "not"), ("more", "often", "than", "not"), ("without", "a", "doubt")}
+}
+
+# Phrases that one corpus annotates as a single cue, or not as a negation, in the documents that the packaged model was
+# trained on: "not clear" is speculation in BioScope.
+PHRASE_CUES_IN = {"bioscope": _phrases("can not; cannot; no longer")}
+FALSE_PHRASES_IN = {
+    "bioscope": _phrases(
+        "can not only; cannot only; "
+        "not always; not clear; not markedly; not necessarily; not significant; not significantly"
+    )
 }
 
 # "No doubt" negates after one of these, up to three words before: "there can be no doubt", "I have no doubt".
@@ -209,6 +220,8 @@ def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | 
     """
     check_convention(convention)
     with_cues = PHRASES_WITH_CUES_IN.get(convention or "", set())
+    false_phrases = FALSE_PHRASES, FALSE_PHRASES_IN.get(convention or "", {})
+    cue_phrases = PHRASE_CUES, PHRASE_CUES_IN.get(convention or "", {})
     lowered = [word.text.lower() for word in words]
     ignored = NO_CUES_IN.get(convention or "", frozenset())
     found: list[tuple[Span, ...]] = []
@@ -216,12 +229,12 @@ def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | 
     has_nitric_oxide = "nitric" in lowered
     position = 0
     while position < len(words):
-        skipped = _phrase_at(FALSE_PHRASES, lowered, position)
+        skipped = _phrase_at(false_phrases, lowered, position)
         if skipped in with_cues or (
             skipped == ("no", "doubt") and not DOUBT_OPENERS.isdisjoint(lowered[max(0, position - 3) : position])
         ):
             skipped = ()
-        phrase = skipped or _phrase_at(PHRASE_CUES, lowered, position)
+        phrase = skipped or _phrase_at(cue_phrases, lowered, position)
         if lowered[position] in ignored or _is_affirmed(lowered, position):
             phrase = ()
         elif phrase and not skipped:
@@ -263,9 +276,9 @@ def _at(lowered: list[str], position: int) -> str:
     return lowered[position] if 0 <= position < len(lowered) else ""
 
 
-def _phrase_at(phrases: dict[str, list[tuple[str, ...]]], lowered: list[str], position: int) -> tuple[str, ...]:
-    """Return the longest phrase that begins at a position, or ``()``."""
-    candidates = phrases.get(lowered[position], [])
+def _phrase_at(indexes: Iterable[_Phrases], lowered: list[str], position: int) -> tuple[str, ...]:
+    """Return the longest phrase of the first index that has one which begins at a position, or ``()``."""
+    candidates = (it for phrases in indexes for it in phrases.get(lowered[position], ()))
     return next((it for it in candidates if tuple(lowered[position : position + len(it)]) == it), ())
 
 
