@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     corpora = score_held_out(load_corpora(data_args, args.seed), args)
     experiment = Experiment(
         CARD,
-        "run_abstract_cloze.py",
+        "clozeformers.run_glue_style.run_abstract_cloze",
         arguments=(model_args, data_args, args),
         corpora=corpora,
         command=arguments,

@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     corpora = score_held_out(load_corpora(data_args, args.seed), args)
     experiment = Experiment(
         CARD,
-        "run_abstract_cloze_baselines.py",
+        "clozeformers.run_glue_style.run_abstract_cloze_baselines",
         arguments=(model_args, data_args, args),
         corpora=corpora,
         command=arguments,

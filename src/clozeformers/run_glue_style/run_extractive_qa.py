@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     corpora = load_corpora(data_args, args.seed)
     experiment = Experiment(
         CARD,
-        "run_extractive_qa.py",
+        "clozeformers.run_glue_style.run_extractive_qa",
         arguments=(model_args, data_args, args),
         corpora=corpora,
         command=arguments,

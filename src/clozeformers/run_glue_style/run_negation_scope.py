@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     corpora = load_corpora(data_args, args.seed)
     experiment = Experiment(
         card_of(data_args.kind),
-        "run_negation_scope.py",
+        "clozeformers.run_glue_style.run_negation_scope",
         arguments=(model_args, data_args, args),
         corpora=corpora,
         command=arguments,

@@ -1,7 +1,7 @@
 """The runs of a command: one a seed and fold, each resumable, recorded and never overwritten.
 
     arguments = (model_args, data_args, args)
-    experiment = Experiment(CARD, "run_negation_scope.py", arguments=arguments, corpora=corpora, command=command)
+    experiment = Experiment(CARD, "my_package.my_script", arguments=arguments, corpora=corpora, command=command)
     for run in experiment.runs():                     # finished ones are skipped
         trainer = ...                                 # with run.args and run.corpora
         run.fit(trainer)
@@ -161,7 +161,7 @@ class Experiment:
 
     Args:
         card: the task's part of the model card.
-        script: file name of the script.
+        script: module of the script.
         arguments: model, data and training arguments, complete.
         corpora: the data.
         command: the command line.
@@ -325,7 +325,7 @@ class Experiment:
             "name": self.args.run_name or self.output_dir.name,
             "task": self.card.task,
             "recipe": recipe_name(self.command),
-            "command": shlex.join(["python", f"run_glue_style/{self.script}", *words]),
+            "command": shlex.join(["python", "-m", self.script, *words]),
             "model": {name: name_in_record(value) for name, value in dataclasses.asdict(self.model_args).items()},
             "data": data,
             "formats": self.card.formats(data),

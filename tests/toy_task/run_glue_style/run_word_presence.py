@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
         data_args, args.seed, read=read, from_hub=lambda rows, _: rows, group_of=lambda rows: rows["text"]
     )
     given = (model_args, data_args, args)
-    experiment = Experiment(CARD, "run_word_presence.py", arguments=given, corpora=corpora, command=arguments)
+    experiment = Experiment(CARD, "run_word_presence", arguments=given, corpora=corpora, command=arguments)
     for run in experiment.runs():
         tokenizer = AutoTokenizer.from_pretrained(model_args.tokenizer)
 
