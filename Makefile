@@ -74,31 +74,31 @@ SQUAD = $(CORPORA)/squad
 QUESTIONS = $(PY) run_glue_style/run_extractive_qa.py
 READ = --train_file $(SQUAD)/train-v1.1-part.json $(SQUAD)/new-wiki-v1.0.json $(RESUME)
 
-IMITATE = $(SCOPES) minilm-4-cues-and-scopes $(RESUME) --unlabelled_file $(MODELS)/unlabelled.txt $(FOLD) \
-	--train_file $(CORPORA)/bioscope $(CORPORA)/sfu --extra_train_file $(CD_SCO)-training-09032012.txt \
-	--teachers $(foreach seed,0 1 2,$(MODELS)/cd-sco-oa-c/seed-$(seed) $(MODELS)/cd-sco-oa-ca/seed-$(seed)) \
-	$(MODELS)/bioscope/fold-1 $(MODELS)/sfu/fold-1 --test_file $(CD_SCO)-dev-09032012.txt $(MODELS)/hard-sentences.jsonl
-
 models: $(VENV)/ready ## train models for the package: make models CORPORA=folder [ENCODER=folder]
 	@test -d "$(CORPORA)" || { echo "make models CORPORA=folder: '$(CORPORA)' is not a folder" >&2; exit 2; }
-	for variant in oa-c oa-ca; do $(SCOPES) minilm-$$variant-augment --model_name_or_path $(ENCODER) --num_seeds 3 \
-		--train_file $(CD_SCO)-training-09032012.txt --output_dir $(MODELS)/cd-sco-$$variant $(RESUME) || exit; done
-	$(SCOPES) minilm-baseline-augment --model_name_or_path $(ENCODER) --train_file $(CORPORA)/bioscope $(FOLD) \
-		--num_train_epochs 8 --output_dir $(MODELS)/bioscope $(RESUME)
-	$(SCOPES) minilm-baseline-augment --model_name_or_path $(ENCODER) --train_file $(CORPORA)/sfu $(FOLD) \
-		--num_train_epochs 5 --output_dir $(MODELS)/sfu $(RESUME)
+	$(SCOPES) minilm-cues-and-scopes --model_name_or_path $(ENCODER) --num_seeds 3 \
+		--train_file $(CD_SCO)-training-09032012.txt --output_dir $(MODELS)/cd-sco $(RESUME)
+	$(SCOPES) minilm-oa-c-augment --model_name_or_path $(ENCODER) \
+		--train_file $(CD_SCO)-training-09032012.txt --output_dir $(MODELS)/cd-sco-oa-c $(RESUME)
+	for variant in baseline oa-ca oa-emb; do $(SCOPES) minilm-$$variant-augment --model_name_or_path $(ENCODER) $(FOLD) \
+		--num_train_epochs 8 --train_file $(CORPORA)/bioscope --output_dir $(MODELS)/bioscope-$$variant $(RESUME) || exit; done
+	for variant in baseline oa-emb; do $(SCOPES) minilm-$$variant-augment --model_name_or_path $(ENCODER) $(FOLD) \
+		--num_train_epochs 5 --train_file $(CORPORA)/sfu --output_dir $(MODELS)/sfu-$$variant $(RESUME) || exit; done
 	$(PY) -m clozeformers.corpus_texts --squad $(SQUAD)/train-v1.1-part.json $(SQUAD)/new-wiki-v1.0.json \
 		--recam $(CORPORA)/recam/Task_1_Imperceptibility.jsonl $(CORPORA)/recam/Task_1_test_with_labels.jsonl \
 		$(CORPORA)/recam/Task_2_Nonspecificity.jsonl --output $(MODELS)/texts.txt
 	head -2000 $(MODELS)/texts.txt > $(MODELS)/unlabelled.txt
 	$(PY) -m clozeformers.corpus_texts --negation $(CD_SCO)-training-09032012.txt $(CORPORA)/bioscope $(CORPORA)/sfu \
 		--output $(MODELS)/sentences.txt
-	$(PY) -m clozeformers.training.small_encoder $(ENCODER) --layers 0 1 3 5 --vocab_size 8000 --steps 2000 --texts $(MODELS)/texts.txt \
-		$(MODELS)/sentences.txt $(MODELS)/sentences.txt $(MODELS)/sentences.txt --output_dir $(MODELS)/minilm-4
+	$(PY) -m clozeformers.training.small_encoder $(ENCODER) --vocab_size 16000 --texts $(MODELS)/texts.txt \
+		$(MODELS)/sentences.txt $(MODELS)/sentences.txt $(MODELS)/sentences.txt --output_dir $(MODELS)/minilm-16k
 	$(PY) -m tests.negation_scope.hard_sentences $(MODELS)/hard-sentences.jsonl
-	$(IMITATE) --model_name_or_path $(MODELS)/minilm-4 --output_dir $(MODELS)/negation-first
-	$(IMITATE) --model_name_or_path $(MODELS)/negation-first/fold-1 --output_dir $(MODELS)/negation-scope --run_name negation \
-		--num_train_epochs 2 --learning_rate 1e-4 --head_learning_rate 2e-4
+	$(SCOPES) minilm-small-cues-and-scopes --model_name_or_path $(MODELS)/minilm-16k $(FOLD) --run_name negation \
+		--train_file $(CORPORA)/bioscope $(CORPORA)/sfu --extra_train_file $(CD_SCO)-training-09032012.txt \
+		--unlabelled_file $(MODELS)/unlabelled.txt --teachers $(MODELS)/cd-sco/seed-0 $(MODELS)/cd-sco/seed-1 \
+		$(MODELS)/cd-sco/seed-2 $(MODELS)/cd-sco-oa-c $(foreach variant,baseline oa-ca oa-emb,$(MODELS)/bioscope-$(variant)/fold-1) \
+		$(foreach variant,baseline oa-emb,$(MODELS)/sfu-$(variant)/fold-1) \
+		--test_file $(CD_SCO)-dev-09032012.txt $(MODELS)/hard-sentences.jsonl --output_dir $(MODELS)/negation-scope $(RESUME)
 	$(QUESTIONS) minilm-qa --model_name_or_path $(ENCODER) --validation_fraction 0.1 $(READ) --output_dir $(MODELS)/minilm-qa
 	$(PY) -m clozeformers.training.small_encoder $(MODELS)/minilm-qa --vocab_size 7500 --texts $(MODELS)/texts.txt \
 		--output_dir $(MODELS)/minilm-qa-small
