@@ -26,8 +26,9 @@ from spacy.tokens import Doc, Span
 from clozeformers.files import write_json
 from clozeformers.negation_scope import load_corpus
 from clozeformers.negation_scope.corpora.schema import sentence_id
+from clozeformers.negation_scope.loading import sentence_ids, strata_of
+from clozeformers.training.corpora import Corpora
 from clozeformers.training.results import environment
-from clozeformers.training.splits import folds
 
 TERMSETS = ("en", "en_clinical")
 NUM_FOLDS, SEED = 10, 0  # of `make models`
@@ -45,8 +46,7 @@ def read(path: str, held_out: bool) -> tuple[str, list[Sentence]]:
     """The corpus at a path: its name, and its sentences, or those of the first fold's test part."""
     rows = load_corpus(path, without_cues=True)
     if held_out:
-        first = next(folds([sentence_id(each) for each in rows["id"]], NUM_FOLDS, SEED))
-        rows = rows.select(first.test)
+        [rows] = Corpora(rows, None, {}).fold(1, NUM_FOLDS, SEED, sentence_ids(rows), strata_of(rows)).test.values()
     return rows[0]["corpus"], list(sentences_of(rows))
 
 
