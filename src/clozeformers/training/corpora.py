@@ -61,19 +61,18 @@ class Corpora:
                 one. Each stratum has the folds that it would have alone, and each corpus is scored by itself.
         """
         assert self.train is not None
-        rows: list[list[int]] = [[], [], []]
-        held_out: dict[str, list[int]] = {}
+        chosen: dict[str, list[int]] = {}
         strata = strata or [("", "")] * len(groups)
         for stratum in dict.fromkeys(strata):
             own = [row for row, name in enumerate(strata) if name == stratum]
             split = list(folds([groups[row] for row in own], num_folds, seed))[number - 1]
-            selected = [[own[place] for place in places] for places in split]
-            rows = [sorted(known + new) for known, new in zip(rows, selected, strict=True)]
-            held_out.setdefault(f"{HELD_OUT}, {stratum[0]}", []).extend(selected[-1])
-        train, validation, test = map(self.train.select, rows)
+            held_out = f"{HELD_OUT}, {stratum[0]}"
+            for part, places in zip(("train", "validation", held_out), split, strict=True):
+                chosen.setdefault(part, []).extend(own[place] for place in places)
+        scored = {part: self.train.select(sorted(rows)) for part, rows in chosen.items()}
+        train, validation = scored.pop("train"), scored.pop("validation")
         train = train if self.extra is None else concatenate_datasets([train, self.extra])
-        scored = {name: self.train.select(sorted(own)) for name, own in held_out.items()}
-        scored = scored if len(scored) > 1 else {HELD_OUT: test}
+        scored = scored if len(scored) > 1 else {HELD_OUT: next(iter(scored.values()))}
         return replace(self, train=train, extra=None, validation=validation, test={**scored, **self.test})
 
 
