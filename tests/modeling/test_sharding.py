@@ -38,9 +38,10 @@ def batches(case: Case) -> list[dict[str, Tensor]]:
 def shard(model: Any) -> None:
     """Shard what the model says must not be split, and the rest."""
     mesh = init_device_mesh("cpu", (PROCESSES,))
-    for module in model.modules():
-        if type(module).__name__ in model._no_split_modules:
-            fully_shard(module, mesh=mesh)
+    inner = [module for module in model.modules() if type(module).__name__ in model._no_split_modules]
+    assert inner
+    for module in inner:
+        fully_shard(module, mesh=mesh)
     fully_shard(model, mesh=mesh)
 
 
