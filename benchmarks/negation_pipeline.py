@@ -1,7 +1,7 @@
 """Sentences per second of the packaged negation model, beside transformers' own pipeline.
 
     python benchmarks/negation_pipeline.py sentences.txt --encoder sentence-transformers/all-MiniLM-L6-v2 \
-        --output benchmarks/negation_pipeline.json
+        --models "one pass, six layers=runs/one-pass" --output benchmarks/negation_pipeline.json
 
 The baseline is `pipeline("token-classification")` with the encoder and a head of four labels, which would label cues
 but read no scopes; its weights do not matter for its speed. All read the same sentences, alternately, in batches of 32.
