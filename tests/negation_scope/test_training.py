@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from datasets import Dataset
 from transformers import AutoConfig, AutoTokenizer, EvalPrediction, pipeline
 
@@ -254,3 +255,33 @@ def test_a_joint_model_finds_cues_by_convention(
 def test_a_target_without_scopes_is_refused(task: TinyTask, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--target is cues; it must be scopes, or cues scopes"):
         task.run(tmp_path, "--train_file", str(task.files["train"]), "--target", "cues")
+
+
+@pytest.mark.parametrize("parts", [1, 2, 4])
+def test_accumulated_batches_have_the_gradients_of_the_whole(parts: int, task: TinyTask, tmp_path: Path) -> None:
+    """Rows with a scope, rows with cues, rows with both: each loss is a mean over the whole batch."""
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 16}
+    config = BertNegationScopeOAConfig(**sizes, num_attention_heads=4, finds_cues=True)
+    tokenizer = AutoTokenizer.from_pretrained(task.arguments[1])
+    args = NegationTrainingArguments(str(tmp_path), use_cpu=True)
+    trainer = NegationScopeTrainer(AutoModelForNegationScope.from_config(config).eval(), args, tokenizer)
+    ids, labels, cue_labels = (torch.randint(high, (4, 6)) for high in (20, 2, 4))
+    labels[:2], cue_labels[1:3, 2:] = -100, -100
+    rows = {"input_ids": ids, "labels": labels, "cue_labels": cue_labels, "cue_mask": torch.zeros_like(ids)}
+
+    def gradients(count: int) -> tuple[torch.Tensor, float]:
+        batches = [
+            dict(zip(rows, part, strict=True))
+            for part in zip(*(values.chunk(count) for values in rows.values()), strict=True)
+        ]
+        trainer.model.zero_grad()
+        items = trainer._get_num_items_in_batch(batches, args.device)
+        losses = [trainer.compute_loss(trainer.model, batch, num_items_in_batch=items) for batch in batches]
+        torch.stack(losses).sum().backward()
+        given = [parameter.grad.flatten() for parameter in trainer.model.parameters() if parameter.grad is not None]
+        return torch.cat(given), sum(loss.item() for loss in losses)
+
+    (whole, loss), (accumulated, total) = gradients(1), gradients(parts)
+    assert total == pytest.approx(loss)
+    torch.testing.assert_close(accumulated, whole)

@@ -46,17 +46,20 @@ def option_loss(logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int
 
 
 def _mean_cross_entropy(scores: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:
-    labelled = labels != IGNORED_LABEL
     targets = torch.stack([1 - labels, labels], dim=-1).to(scores)
-    total = -(targets * scores).sum(-1).masked_fill(~labelled, 0).sum()
-    return total / (labelled.sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch)
+    total = -(targets * scores).sum(-1).masked_fill(labels == IGNORED_LABEL, 0).sum()
+    return total / _divisor(labels, num_items_in_batch)
 
 
 def _mean_loss(scores: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:
     total = nll_loss(scores, labels, ignore_index=IGNORED_LABEL, reduction="sum")
-    if num_items_in_batch is None:
-        num_items_in_batch = (labels != IGNORED_LABEL).sum().clamp(min=1)
-    return total / num_items_in_batch
+    return total / _divisor(labels, num_items_in_batch)
+
+
+def _divisor(labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:
+    """The number of labels, of the whole batch if it is given: at least 1, because no item may have a label."""
+    counted = (labels != IGNORED_LABEL).sum() if num_items_in_batch is None else num_items_in_batch
+    return torch.as_tensor(counted, device=labels.device).clamp(min=1)
 
 
 def _span_cross_entropy(logits: Tensor, allowed: Tensor, positions: Tensor) -> Tensor:

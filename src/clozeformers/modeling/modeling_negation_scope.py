@@ -188,6 +188,7 @@ class NegationScopeMixin(BackboneMixin):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         num_items_in_batch: Tensor | int | None = None,
+        num_cue_items_in_batch: Tensor | int | None = None,
         **kwargs: Any,
     ) -> NegationScopeOutput:
         """Label every word piece as in or out of the cue's scope and, with `config.finds_cues`, find the cues.
@@ -211,7 +212,9 @@ class NegationScopeMixin(BackboneMixin):
             inputs_embeds: ``[B, L, D]``, in place of `input_ids`.
             output_attentions: return the attention weights of backbone and blocks.
             output_hidden_states: return the backbone's hidden states.
-            num_items_in_batch: words in the whole batch, over devices and accumulation steps; given by `Trainer`.
+            num_items_in_batch: words with one of `labels` in the whole batch, over devices and accumulation steps;
+                given by `Trainer`.
+            num_cue_items_in_batch: likewise, words with one of `cue_labels`; given by `NegationScopeTrainer`.
             **kwargs: passed to the backbone.
 
         Raises:
@@ -232,7 +235,7 @@ class NegationScopeMixin(BackboneMixin):
         if self.cue_classifier is not None:
             cue_logits = self.cue_classifier(self.dropout(hidden_states))
             if cue_labels is not None:
-                loss = word_loss(cue_logits, cue_labels, word_ids, None)
+                loss = word_loss(cue_logits, cue_labels, word_ids, num_cue_items_in_batch)
         shape = hidden_states.shape[:1]
         if cue_mask is not None and cue_mask.ndim == 3:
             shape = cue_mask.shape[:2]

@@ -50,6 +50,25 @@ class NegationScopeTrainer(LengthGroupedTrainer):
         )
         self.cue_in_scope = cue_in_scope
         self.label_names = ["labels"]  # those of cues are not in all features
+        self._num_cue_items: torch.Tensor | int | None = None
+
+    def _get_num_items_in_batch(self, batch_samples: list[Any], device: torch.device) -> torch.Tensor | int | None:
+        """As `Trainer`'s, which counts `labels`; counts the labels of cues too, which have a loss of their own."""
+        cues = [{"labels": batch["cue_labels"]} for batch in batch_samples if "cue_labels" in batch]
+        self._num_cue_items = super()._get_num_items_in_batch(cues, device)
+        return super()._get_num_items_in_batch(batch_samples, device)
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
+        """As `Trainer.compute_loss`; each of the two losses is a mean over the whole batch."""
+        if num_items_in_batch is not None and self._num_cue_items is not None:
+            inputs = {**inputs, "num_cue_items_in_batch": self._num_cue_items}
+        return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
 
     def evaluation_loop(self, dataloader: DataLoader[Any], *args: Any, **kwargs: Any) -> EvalLoopOutput:
         """As `Trainer.evaluation_loop`; keeps the features, which the scores are computed from."""
