@@ -116,6 +116,18 @@ def test_the_no_answer_threshold_is_chosen_on_validation_questions(
         assert text == ("" if margin > threshold else nbest[name]["answers"][0]["text"])
 
 
+def test_a_scored_model_keeps_its_threshold(task: TinyTask, reader: Path, tmp_path: Path) -> None:
+    model = AutoModelForQuestionAnswering.from_pretrained(reader)
+    model.config.no_answer_threshold = -1e4  # no answer is always better
+    model.save_pretrained(tmp_path / "model")
+    AutoTokenizer.from_pretrained(reader).save_pretrained(tmp_path / "model")
+    scored = ["--model_name_or_path", str(tmp_path / "model"), "--no_answer", "true"]
+    record = task.run(tmp_path / "run", *scored, "--test_file", str(task.files["dev2"]))
+    [run] = record["runs"]
+    assert run["no_answer_threshold"] == -1e4
+    assert run["scores"]["dev2"]["NoAns_exact"] == 100
+
+
 def test_span_rescoring_of_a_trained_model(task: TinyTask, reader: Path, tmp_path: Path) -> None:
     """One training is scored with each kind of rescoring; fields that shape the weights cannot change."""
     scoring = ["--model_name_or_path", str(reader), *task.data("test"), "--model_config"]

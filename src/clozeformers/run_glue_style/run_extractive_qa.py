@@ -65,7 +65,9 @@ def main(arguments: list[str]) -> dict[str, Any]:
         )
         evaluated = run.fit(trainer)
         if data_args.no_answer:
-            trainer.no_answer_threshold = evaluated.get("eval_best_f1_thresh", 0.0)
+            # Nothing was chosen without validation questions: a model that is only scored has a threshold of its own.
+            own = 0.0 if data_args.trains else getattr(model.config, "no_answer_threshold", None) or 0.0
+            trainer.no_answer_threshold = evaluated.get("eval_best_f1_thresh", own)
             run.measured["no_answer_threshold"] = trainer.no_answer_threshold
             model.config.no_answer_threshold = trainer.no_answer_threshold
             run.save_config(trainer)
