@@ -6,13 +6,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clozeformers.metrics import SemStarScope
 from clozeformers.negation_scope.corpora.cd_sco import write_found_cd_sco
-from clozeformers.negation_scope.cue_labels import AFFIX, CUE, NO_CUE, PART, cues_of_labels
+from clozeformers.negation_scope.cue_labels import AFFIX, CUE, NO_CUE, PART, cues_of_labels, cues_of_windows
 from clozeformers.negation_scope.cue_scores import Negation, cue_of_parts, cue_of_row, found_scores, lexicon_scores
 from clozeformers.negation_scope.cues import affix_span
 from clozeformers.negation_scope.encoding import LabelledSentence, label_sentences
@@ -67,6 +68,16 @@ def test_labels_of_cues(rows: list[dict[str, Any]], labels: list[int], cues: lis
     assert [cue_of_parts(words, parts) for parts in cues_of_labels(words, labels)] == [
         cue_of_row(each) for each in rows if any(each["cue"])
     ]
+
+
+def test_cues_of_overlapping_windows() -> None:
+    words = words_of_tokens("it is n't impossible".split())
+    left, right = np.eye(4)[[NO_CUE, NO_CUE, CUE]], np.eye(4)[[NO_CUE, CUE, AFFIX, NO_CUE, PART]]
+    left[2], right[1] = (0, 0.6, 0, 0.4), (0, 0.3, 0, 0.7)  # n't is a part, by the mean of both windows
+    windows = [(1, [0, 1, 2], left), (0, [0], np.eye(4)[[CUE]]), (1, [-1, 2, 3, -1], right)]
+    not_, im = (words[2].start, words[2].end), (words[3].start, words[3].start + 2)
+    assert cues_of_windows([words[:1], words], windows, [True, True]) == [[((0, 2),)], [(not_,), (im,)]]
+    assert cues_of_windows([words[:1], words], windows, [True, False]) == [[((0, 2),)], [(not_,)]]
 
 
 def test_sentences_are_in_the_order_of_the_corpus() -> None:

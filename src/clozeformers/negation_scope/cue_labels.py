@@ -6,7 +6,7 @@ or is a part of a cue of several words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,20 +57,43 @@ def cues_of_labels(words: Sequence[Word], labels: Sequence[int]) -> list[tuple[S
     return [tuple(parts) for parts in found]
 
 
-def labels_of_pieces(num_words: int, word_ids: Sequence[Sequence[int]], probabilities: Sequence[Any]) -> list[int]:
-    """The likeliest label of each word, by the mean of its pieces.
+def cues_of_windows(
+    sentences: Sequence[Sequence[Word]],
+    windows: Iterable[tuple[int, Sequence[int], Any]],
+    affixes: Sequence[bool],
+) -> list[list[tuple[Span, ...]]]:
+    """The cues of sentences that were encoded in windows.
 
     Args:
-        num_words: words of the sentence.
-        word_ids: the word of each piece, for each window of the sentence.
-        probabilities: ``[pieces or more, 4]`` for each window; what is beyond the pieces is padding.
+        sentences: their words.
+        windows: of each its sentence, the word of each piece, and the label probabilities ``[pieces or more, 4]`` of
+            the pieces; what is beyond them is padding.
+        affixes: for each sentence, whether affixes are cues in it.
+
+    Returns:
+        The cues of each sentence, see `cues_of_labels`.
+    """
+    own: list[list[tuple[Sequence[int], Any]]] = [[] for _ in sentences]
+    for number, word_ids, probabilities in windows:
+        own[number].append((word_ids, probabilities))
+    found = []
+    for words, parts, has_affixes in zip(sentences, own, affixes, strict=True):
+        labels = _labels_of_pieces(len(words), parts)
+        found.append(
+            cues_of_labels(words, [NO_CUE if label == AFFIX and not has_affixes else label for label in labels])
+        )
+    return found
+
+
+def _labels_of_pieces(num_words: int, windows: Sequence[tuple[Sequence[int], Any]]) -> list[int]:
+    """The likeliest label of each word, by the mean of its pieces.
 
     Returns:
         One label a word, `NO_CUE` for a word that no window reaches or that has no pieces.
     """
     sums = np.zeros((num_words, NUM_CUE_LABELS))
-    for window_ids, of_pieces in zip(word_ids, probabilities, strict=True):
-        numbers = np.array(window_ids)
+    for word_ids, probabilities in windows:
+        numbers = np.array(word_ids)
         is_word = numbers != NO_WORD
-        np.add.at(sums, numbers[is_word], np.asarray(of_pieces)[: len(numbers)][is_word])
+        np.add.at(sums, numbers[is_word], np.asarray(probabilities)[: len(numbers)][is_word])
     return [int(label) for label in sums.argmax(-1)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..words import Word, words_of_tokens
-from .cues import CORPUS_HAS_AFFIXES, Span, find_cues
+from .cues import CORPUS_HAS_AFFIXES, Span, find_cues, has_affixes
 from .encoding import LabelledSentence
 
 Cue = frozenset[tuple[int, str]]  # the words that hold a cue, by number, each with the part that belongs to it
@@ -101,8 +101,8 @@ def lexicon_cues(sentence: LabelledSentence) -> list[Cue]:
     """The cues that the lexicon finds in a sentence, under the convention of its corpus if it is a known one."""
     words = words_of_tokens(sentence.tokens)
     convention = sentence.corpus if sentence.corpus in CORPUS_HAS_AFFIXES else None
-    affixes = CORPUS_HAS_AFFIXES.get(sentence.corpus, True)
-    return [cue_of_parts(words, parts) for parts in find_cues(words, affixes=affixes, convention=convention)]
+    found = find_cues(words, affixes=has_affixes(convention), convention=convention)
+    return [cue_of_parts(words, parts) for parts in found]
 
 
 def _places(negation: Negation) -> set[int]:

@@ -62,6 +62,12 @@ FALSE_PHRASES = _phrases(
 # Whether a corpus annotates affixes as cues; of other corpora, the rows tell.
 CORPUS_HAS_AFFIXES = {"cd-sco": True, "bioscope": False, "sfu": False}
 
+
+def has_affixes(corpus: str | None, config: Any = None) -> bool:
+    """Whether affixes are cues: not in a corpus that annotates none, nor to a model that has learnt none."""
+    return CORPUS_HAS_AFFIXES.get(corpus or "", True) and (config is None or config.affixes is not False)
+
+
 # What a corpus annotates otherwise: entries that are no cues in it, and false phrases that hold cues.
 _UNCERTAIN = _words("hardly scarcely denies denied denying refuses refused refusing")
 NO_CUES_IN = {

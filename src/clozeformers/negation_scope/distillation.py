@@ -16,6 +16,7 @@ from ..training.pretrained import loading
 from ..training.sampling import sort_by_length
 from .arguments import NegationDataArguments, NegationTrainingArguments
 from .corpora.schema import NEGATION_FEATURES, NegationRow
+from .cues import has_affixes
 from .encoding import encode_dataset
 from .inputs import cues_of_text, read_input
 from .trainer import NegationScopeTrainer, probabilities_of_words
@@ -57,7 +58,7 @@ def unlabelled_rows(path: str | Path, conventions: Sequence[str]) -> Iterator[Ne
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         text = read_input(line)
         for convention in conventions or (None,):
-            found = cues_of_text(text, _MAX_CONTEXT, affixes=convention == "cd-sco", convention=convention)
+            found = cues_of_text(text, _MAX_CONTEXT, affixes=has_affixes(convention), convention=convention)
             for count, cue in enumerate(found):
                 yield NegationRow(
                     id=f"{data_name(path)}/{number}/{convention}#{count}",

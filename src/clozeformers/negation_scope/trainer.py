@@ -18,8 +18,9 @@ from ..training.trainer import LengthGroupedTrainer
 from ..words import words_of_tokens
 from .collator import NegationCollator
 from .corpora.schema import NEGATION_FEATURES, NegationRow
-from .cue_labels import cues_of_labels, labels_of_pieces
+from .cue_labels import cues_of_windows
 from .cue_scores import Cue, Negation, cue_of_parts, lexicon_cues
+from .cues import has_affixes
 from .encoding import LabelledSentence, encode_dataset, encode_labelled
 from .windows import word_probabilities
 
@@ -115,16 +116,10 @@ class NegationScopeTrainer(LengthGroupedTrainer):
         length, config = tokenizer.model_max_length, self.model.config
         features = sort_by_length(encode_labelled(sentences, tokenizer, max_length=length, config=config))
         _, probabilities = self.predict(features).predictions
-        windows: list[tuple[list[list[int]], list[Any]]] = [([], []) for _ in sentences]
-        for row, word_ids, pieces in zip(features["row"], features["word_ids"], probabilities, strict=True):
-            windows[row][0].append(word_ids)
-            windows[row][1].append(pieces)
-        found = []
-        for sentence, own in zip(sentences, windows, strict=True):
-            words = words_of_tokens(sentence.tokens)
-            labels = labels_of_pieces(len(words), *own)
-            found.append([cue_of_parts(words, parts) for parts in cues_of_labels(words, labels)])
-        return found
+        words = [words_of_tokens(sentence.tokens) for sentence in sentences]
+        windows = zip(features["row"], features["word_ids"], probabilities, strict=True)
+        found = cues_of_windows(words, windows, [has_affixes(sentence.corpus, config) for sentence in sentences])
+        return [[cue_of_parts(own, parts) for parts in cues] for own, cues in zip(words, found, strict=True)]
 
     def find_negations(self, sentences: Sequence[LabelledSentence]) -> list[list[Negation]]:
         """Find the cues of sentences, whose labels are not used, and their scopes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 import torch
@@ -11,9 +11,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..modeling.configuration_negation_scope import NUM_CUE_LABELS
 from ..negation_scope.collator import NegationCollator
-from ..negation_scope.cue_labels import AFFIX, NO_CUE, cues_of_labels, labels_of_pieces
-from ..negation_scope.cues import CORPUS_HAS_AFFIXES, Span, check_convention, mark_candidates
-from ..negation_scope.inputs import CueDetector, CueInSentence, GivenText, cues_of_text, read_input
+from ..negation_scope.cue_labels import cues_of_windows
+from ..negation_scope.cues import Span, check_convention, has_affixes, mark_candidates
+from ..negation_scope.inputs import CueDetector, CueInSentence, cues_of_text, read_input
 from ..negation_scope.windows import EncodedWindow, encode_cues, word_probabilities
 from ..words import Word
 from .base import TextPipeline, check_flags
@@ -91,8 +91,7 @@ class NegationScopePipeline(TextPipeline):
         config = self.model.config
         if len(config.conventions or ()) == 1:
             parameters = {"convention": config.conventions[0]} | parameters
-        has_affixes = CORPUS_HAS_AFFIXES.get(str(parameters.get("convention")), True)
-        defaults: dict[str, Any] = {"affixes": has_affixes and config.affixes is not False}
+        defaults: dict[str, Any] = {"affixes": has_affixes(parameters.get("convention"), config)}
         if config.kind == "speculation" and not config.finds_cues:
             defaults["cue_detector"] = _refuse_to_find_cues
         return defaults | parameters
@@ -148,9 +147,13 @@ class NegationScopePipeline(TextPipeline):
         outputs = self._predict(rows, batch_size)
         for example in waiting:
             own = [(window, next(outputs)) for window in example["sentences"]]
-            labels = [(window, output[:, :NUM_CUE_LABELS].softmax(-1).numpy()) for window, output in own]
-            cues = _found_cues(example["given"], labels, example["affixes"])
-            found = example["given"].cues_in_sentences(cues, self.max_length)
+            labels = (
+                (window.example, window.word_ids, output[:, :NUM_CUE_LABELS].softmax(-1).numpy())
+                for window, output in own
+            )
+            sentences = example["given"].sentences
+            cues = cues_of_windows(sentences, labels, [example["affixes"]] * len(sentences))
+            found = example["given"].cues_in_sentences(chain.from_iterable(cues), self.max_length)
             example.update(self._encode_scopes(found, example["convention"]))
             if self.model.config.cue_token is None:
                 # The encoding that the cues were found in is that of the scopes, unless the sentence was cut.
@@ -200,21 +203,6 @@ class NegationScopePipeline(TextPipeline):
             describe(cue, word_probabilities(len(cue.words), *own), return_words)
             for cue, own in zip(cues, zip(word_ids, pieces, strict=True), strict=True)
         ]
-
-
-def _found_cues(
-    given: GivenText, predicted: Sequence[tuple[EncodedWindow, Any]], affixes: bool
-) -> list[tuple[Span, ...]]:
-    """The cues of a text, from the label probabilities of the windows of its sentences."""
-    windows: list[tuple[list[list[int]], list[Any]]] = [([], []) for _ in given.ends]
-    for window, pieces in predicted:
-        windows[window.example][0].append(window.word_ids)
-        windows[window.example][1].append(pieces)
-    found: list[tuple[Span, ...]] = []
-    for words, own in zip(given.sentences, windows, strict=True):
-        labels = labels_of_pieces(len(words), *own)
-        found += cues_of_labels(words, [NO_CUE if label == AFFIX and not affixes else label for label in labels])
-    return found
 
 
 def _refuse_to_find_cues(text: str) -> Any:
