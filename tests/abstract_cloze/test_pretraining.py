@@ -11,9 +11,8 @@ import torch
 from transformers import AutoModel
 
 from clozeformers import BertWithWNDuma, BertWNDumaConfig
-from clozeformers.abstract_cloze.arguments import ClozeTrainingArguments
 from clozeformers.abstract_cloze.pretraining import (
-    GapPretrainer,
+    GapPretraining,
     MaskingCollator,
     masked_texts,
     read_texts,
@@ -83,18 +82,18 @@ def test_masked_words_are_the_labels(kind: str) -> None:
     )
 
 
-def test_the_loss_is_over_all_words_at_each_mask(tmp_path: Path) -> None:
+def test_the_loss_is_over_all_words_at_each_mask() -> None:
     tokenizer = bert_tokenizer()
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     fields = {"option_features": "gap", "num_co_attention_layers": 0, "use_definitions": False}
     torch.manual_seed(0)
     model = BertWithWNDuma(BertWNDumaConfig(vocab_size=len(tokenizer), **sizes, **fields)).eval()
     vocabulary = ["happy", "doing", "zebra"]
-    args = ClozeTrainingArguments(str(tmp_path), use_cpu=True, eval_strategy="no", load_best_model_at_end=False)
-    trainer = GapPretrainer(model, args, tokenizer, vocabulary)
-    batch = trainer.data_collator(list(masked_texts(["Doing it. Very happy zebra.", "A happy cat."], set(vocabulary))))
+    batch = MaskingCollator(tokenizer, vocabulary)(
+        list(masked_texts(["Doing it. Very happy zebra.", "A happy cat."], set(vocabulary)))
+    )
     labels = batch["labels"]
-    loss = trainer.compute_loss(model, dict(batch))
+    loss = GapPretraining(model, tokenizer, vocabulary).train()(**batch)["loss"]
     head, table = model.gap_head, model.get_input_embeddings().weight
     means = [table[tokenizer(word, add_special_tokens=False)["input_ids"]].mean(0) for word in vocabulary]
     encoded = model.base_model(**{name: values for name, values in batch.items() if name != "labels"})[0]
@@ -139,8 +138,9 @@ def test_models_start_from_the_pretrained_encoder(task: TinyTask, tmp_path: Path
 def test_the_stage_is_run_once_and_changes_no_seed(
     task: TinyTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trained, train = [], GapPretrainer.train
-    monkeypatch.setattr(GapPretrainer, "train", lambda self, **kwargs: trained.append(1) or train(self, **kwargs))
+    trained = []
+    init = GapPretraining.__init__
+    monkeypatch.setattr(GapPretraining, "__init__", lambda self, *args: trained.append(1) or init(self, *args))
     span = [*GAP[2:], "--option_features", "span", "--num_pretrain_epochs", "1", "--seed", "0", "--num_seeds", "2"]
     arguments = [*task.data("train", "test"), *span, *LAST, "--max_steps", "1", "--learning_rate", "0"]
     task.run(tmp_path / "one", *arguments)
@@ -161,6 +161,17 @@ def test_the_stage_is_run_once_and_changes_no_seed(
             "--num_pretrain_epochs",
             "1",
         )
+
+
+def test_two_processes_pretrain_one_encoder(task: TinyTask, tmp_path: Path) -> None:
+    span = [*GAP[2:], "--option_features", "span", "--num_pretrain_epochs", "1", "--pretrain_batch_size", "4"]
+    other = ["--bf16", "true", "--gradient_accumulation_steps", "2", "--early_stopping_patience", "1"]
+    chosen = ["--eval_strategy", "steps", "--eval_steps", "1", "--save_steps", "1", "--max_steps", "2"]
+    files = task.data("train", "dev", "test")
+    task.start(*task.command(tmp_path / "run", *files, *span, *other, *chosen, processes=2))
+    before, after = (AutoModel.from_pretrained(folder) for folder in (task.arguments[1], tmp_path / "run/pretraining"))
+    assert not torch.equal(before.encoder.layer[0].output.dense.weight, after.encoder.layer[0].output.dense.weight)
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["scores"]["test"]
 
 
 def test_models_learn_to_fill_the_gap(task: TinyTask, tmp_path: Path) -> None:

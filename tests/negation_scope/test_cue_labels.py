@@ -71,7 +71,7 @@ def test_labels_of_cues(rows: list[dict[str, Any]], labels: list[int], cues: lis
 
 
 def test_cues_of_overlapping_windows() -> None:
-    words = words_of_tokens("it is n't impossible".split())
+    words = words_of_tokens(["it", "is", "n't", "impossible"])
     left, right = np.eye(4)[[NO_CUE, NO_CUE, CUE]], np.eye(4)[[NO_CUE, CUE, AFFIX, NO_CUE, PART]]
     left[2], right[1] = (0, 0.6, 0, 0.4), (0, 0.3, 0, 0.7)  # n't is a part, by the mean of both windows
     windows = [(1, [0, 1, 2], left), (0, [0], np.eye(4)[[CUE]]), (1, [-1, 2, 3, -1], right)]

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -150,40 +150,39 @@ class MaskingCollator:
         return torch.tensor([pad + row if is_left else row + pad for row, pad in zip(rows, padding, strict=True)])
 
 
-class GapPretrainer(LengthGroupedTrainer):
-    """Trains encoder and gap head over all words of the vocabulary.
+class GapPretraining(nn.Module):
+    """Predicts masked words with the encoder and the gap head of a model, over all words of the vocabulary.
+
+    It stays in evaluation mode: a text is read once or twice, so dropout would only cost time.
 
     Args:
         model: with `option_features="gap"`.
-        args: training arguments.
         tokenizer: of the model.
         vocabulary: the words to predict, in lower case.
-        **kwargs: other arguments of `Trainer`.
     """
 
-    def __init__(self, model: Any, args: Any, tokenizer: Any, vocabulary: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any, vocabulary: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self.base_model_prefix = model, f"model.{model.base_model_prefix}"
         pieces = tokenizer(list(vocabulary), add_special_tokens=False, padding=True, return_tensors="pt")
-        self.piece_ids, self.piece_mask = pieces["input_ids"], pieces["attention_mask"].bool()
-        collator = MaskingCollator(tokenizer, vocabulary)
-        super().__init__(model=model, args=args, processing_class=tokenizer, data_collator=collator, **kwargs)
+        self.register_buffer("piece_ids", pieces["input_ids"], persistent=False)
+        self.register_buffer("piece_mask", pieces["attention_mask"].bool(), persistent=False)
 
-    def compute_loss(
-        self,
-        model: Any,
-        inputs: dict[str, Tensor],
-        return_outputs: bool = False,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> Any:
-        """Mean cross-entropy over the masks of the batch."""
-        model.eval()  # a text is read once or twice: dropout would only cost time
-        labels = inputs.pop("labels")
-        hidden_states = model.encode(**inputs).last_hidden_state
+    def train(self, mode: bool = True) -> GapPretraining:
+        """Stay in evaluation mode."""
+        return super().train(False)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, labels: Tensor
+    ) -> dict[str, Tensor]:
+        """The mean cross-entropy over the masks, from what `MaskingCollator` returns."""
         is_masked = labels != IGNORED_LABEL
-        embeddings = model.get_input_embeddings()(self.piece_ids.to(labels.device))
-        candidates = model.gap_head.candidates(embeddings, self.piece_mask.to(labels.device))
-        states = model.gap_head.states(hidden_states[is_masked])
-        logits = model.gap_head(states, candidates)
-        return cross_entropy(logits, labels[is_masked])
+        encoded = self.model.encode(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+        ).last_hidden_state
+        candidates = self.model.gap_head.candidates(self.model.get_input_embeddings()(self.piece_ids), self.piece_mask)
+        logits = self.model.gap_head(self.model.gap_head.states(encoded[is_masked]), candidates)
+        return {"loss": cross_entropy(logits, labels[is_masked])}
 
 
 def vocabulary_of(rows: Dataset) -> list[str]:
@@ -225,11 +224,18 @@ def pretrain(
         texts = texts_of_questions(rows) + [text for path in data_args.pretrain_file or [] for text in read_texts(path)]
         examples = masked_texts(list(dict.fromkeys(texts)), set(vocabulary))
         logger.info("Pretraining on %d texts with %d words to predict", len(examples), len(vocabulary))
-        trainer = GapPretrainer(model, _arguments(args, folder), tokenizer, vocabulary, train_dataset=examples)
+        trainer = LengthGroupedTrainer(
+            model=GapPretraining(model, tokenizer, vocabulary),
+            args=_arguments(args, folder),
+            processing_class=tokenizer,
+            data_collator=MaskingCollator(tokenizer, vocabulary),
+            train_dataset=examples,
+        )
         trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args))
         with atomic_folder(folder) if args.should_save else nullcontext(folder) as unfinished:
             if args.should_save:
                 save_pretrained(model, tokenizer, unfinished)
+        trainer.accelerator.wait_for_everyone()  # the other processes read what the first has saved
         if args.should_save and not args.keep_checkpoints:
             remove_checkpoints(folder)
     return replace(model_args, model_name_or_path=str(folder), revision="main")
@@ -241,7 +247,9 @@ def _arguments(args: Any, folder: Path) -> Any:
     args.output_dir = str(folder)
     args.num_train_epochs, args.max_steps = args.num_pretrain_epochs, -1
     args.learning_rate, args.per_device_train_batch_size = args.pretrain_learning_rate, args.pretrain_batch_size
-    args.eval_strategy, args.load_best_model_at_end = "no", False
+    args.eval_strategy, args.load_best_model_at_end, args.early_stopping_patience = "no", False, None
+    args.gradient_checkpointing = False
+    args.push_to_hub = False  # Trainer would push checkpoints
     args.save_strategy, args.save_steps = "steps", _STEPS_BETWEEN_CHECKPOINTS
     return args
 
