@@ -59,7 +59,7 @@ bench: $(VENV)/ready ## measure speed and memory
 		$(VENV)/bin/python benchmarks/$$name.py --output benchmarks/$$name.json || exit; done
 	@$(MAKE) --no-print-directory results
 
-results: $(VENV)/ready ## write the tables of RESULTS.md and benchmarks/README.md
+results: $(VENV)/ready ## write the tables of RESULTS.md and benchmarks/README.md, and the model cards
 	$(VENV)/bin/python benchmarks/update_tables.py
 
 # The data folder is laid out as in CONTRIBUTING.md. Trainings resume where they were interrupted.

@@ -1,6 +1,8 @@
-"""Write the tables of RESULTS.md and benchmarks/README.md from the recorded measurements.
+"""Write the tables of RESULTS.md and benchmarks/README.md, and the model cards, from the recorded measurements.
 
     python benchmarks/update_tables.py
+
+What the snippet of a card has printed is kept: its model may lie elsewhere.
 
 A table is placed between `<!-- table: PATTERN ... -->` and `<!-- /table -->`. The patterns are relative to the
 repository root and select either results of training scripts, or the JSON file of one benchmark or one experiment.
@@ -19,10 +21,14 @@ from typing import Any
 from clozeformers.cli import main as clozeformers
 from clozeformers.files import write_text
 from clozeformers.training.experiment_file import find_experiment, read_experiment
+from clozeformers.tasks import task_named
 from clozeformers.training.experiment_tables import LEGEND, render_experiment
+from clozeformers.training.model_card import render_model_card
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = (ROOT / "RESULTS.md", ROOT / "benchmarks" / "README.md")
+MODELS = ROOT / "src" / "clozeformers" / "models"
+PRINTED = re.compile(r"\nprints\n\n```text\n(.*?)\n```\n", re.DOTALL)
 TABLE = re.compile(r"<!-- table: ([^\n]+) -->\n.*?<!-- /table -->", re.DOTALL)
 
 
@@ -62,6 +68,20 @@ def update(text: str) -> str:
     return TABLE.sub(lambda match: f"<!-- table: {match[1]} -->\n{table(match[1])}\n<!-- /table -->", text)
 
 
+def cards() -> dict[Path, Path]:
+    """Record -> card, of model_cards and of the packaged models."""
+    records = {path: path.with_suffix(".md") for path in sorted((ROOT / "model_cards").glob("*.json"))}
+    return records | {path: path.with_name("README.md") for path in sorted(MODELS.glob("*/results.json"))}
+
+
+def render_card(record_file: Path, text: str) -> str:
+    """The card of a record, with the printed output of the card as it is."""
+    record, printed = json.loads(record_file.read_text(encoding="utf-8")), PRINTED.search(text)
+    return render_model_card(task_named(record["task"]).card, record, printed[1] if printed else "")
+
+
 if __name__ == "__main__":
+    for record_file, card in cards().items():
+        write_text(render_card(record_file, card.read_text(encoding="utf-8")), card)
     for document in DOCUMENTS:
         write_text(update(document.read_text(encoding="utf-8")), document)

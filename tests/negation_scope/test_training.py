@@ -13,6 +13,7 @@ from datasets import Dataset
 from transformers import AutoConfig, AutoTokenizer, EvalPrediction, pipeline
 
 from clozeformers import AutoModelForNegationScope, BertNegationScopeOAConfig, NegationScopeTrainer
+from clozeformers.cli import main as command_line
 from clozeformers.negation_scope.arguments import NegationTrainingArguments
 from clozeformers.negation_scope.card import CARD
 from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
@@ -134,7 +135,10 @@ def test_cue_words_may_count_or_not(rule: str, f1: float, task: TinyTask, tmp_pa
 def test_a_model_of_speculation_does_not_look_for_negation(task: TinyTask, tmp_path: Path) -> None:
     record = train(task, tmp_path, WORDS, kind="speculation")
     assert AutoConfig.from_pretrained(tmp_path / "run").kind == "speculation"
-    assert '"cues": ["may"]' in (tmp_path / "run" / "README.md").read_text()
+    card = (tmp_path / "run" / "README.md").read_text()
+    assert '"cues": ["may"]' in card
+    assert command_line(["card", str(tmp_path / "run")]) == 0
+    assert (tmp_path / "run" / "README.md").read_text() == card
     with pytest.raises(ValueError, match=r'cues of speculation, .* give "cues" with the text'):
         cues(tmp_path)
     assert cues(tmp_path, {"text": TEXT, "cues": ["impossible"]}) == ["impossible"]

@@ -141,6 +141,21 @@ def test_changed_data_are_noticed(tiny: Tiny, tmp_path: Path) -> None:
         task.run(tmp_path / "run", *arguments, "--resume_from_checkpoint", "true")
 
 
+def test_only_named_files_and_recorded_arguments_decide(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    task = tiny("negation_scope")
+    arguments = [*task.data("train", "test"), *LAST, "--max_steps", "1", "--resume_from_checkpoint", "true"]
+    rate = ["--lr_scheduler_type", "cosine_with_min_lr", "--lr_scheduler_kwargs"]
+    folder = Path("negation")  # also the value of --kind
+    record = task.run(folder, *arguments, *rate, '{"min_lr": 1e-6}')
+    assert record["training"]["lr_scheduler_kwargs"] == {"min_lr": 1e-6}
+    assert task.run(folder, *arguments, *rate, '{"min_lr": 1e-6}')["scores"] == record["scores"]
+    with pytest.raises(ValueError, match="a finished run with other lr_scheduler_kwargs"):
+        task.run(folder, *arguments, *rate, '{"min_lr": 1e-5}')
+
+
 def test_test_sets_with_like_names_do_not_mix(tiny: Tiny, tmp_path: Path) -> None:
     task = tiny("negation_scope")
     paths = ["a/test.jsonl", "b/test.jsonl", "a_test.jsonl", "x.v1.jsonl", "x.v2.jsonl", "c/train.jsonl"]

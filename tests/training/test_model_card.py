@@ -139,9 +139,15 @@ def test_a_card_says_who_finds_the_cues_and_which_conventions_there_are() -> Non
     record["config"] = {"finds_cues": True, "conventions": ["cd-sco", "sfu"]}
     text = render_model_card(card, record, "")
     assert "The model finds the cues" in text
-    assert "knows the conventions cd-sco, sfu; the first is the default" in text
+    assert "knows the conventions cd-sco, sfu, and" in text
+    assert "scopes follow the first." in text
     record["config"]["lexicon_conventions"] = ["cd-sco"]
-    assert "Under the conventions cd-sco, the cues are those of a lexicon" in render_model_card(card, record, "")
+    text = render_model_card(card, record, "")
+    assert "Under the conventions cd-sco, the cues are those of a lexicon" in text
+    assert "scopes follow the first, and the cues are all those of the lexicon" in text
+    sfu = {"held-out fold, sfu": record["scores"].popitem()[1]}
+    [result, *_] = card_data(card, record | {"scores": sfu}).eval_results
+    assert (result.dataset_type, result.dataset_name) == ("sfu", "SFU Review")
 
 
 def test_usage_is_run_before_it_is_written(tmp_path: Path) -> None:

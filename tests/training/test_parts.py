@@ -129,6 +129,8 @@ def test_summary_is_mean_and_sample_deviation() -> None:
     summary = summarize(runs)
     assert summary["dev"]["f1"] == {"mean": pytest.approx(60), "std": pytest.approx(200**0.5), "runs": 2}
     assert summarize(runs[:1])["dev"]["pcs"] == {"mean": 10.0, "std": 0.0, "runs": 1}
+    missing = summarize([{"dev": {"f1": 50.0}}, *runs])["dev"]
+    assert (missing["f1"]["runs"], missing["pcs"]) == (3, {"mean": 10.0, "std": 0.0, "runs": 2})
 
 
 @pytest.mark.parametrize("bf16", [False, True])

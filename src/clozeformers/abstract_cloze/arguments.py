@@ -48,6 +48,7 @@ class ClozeModelArguments:
 class ClozeDataArguments(DataArguments):
     """The questions, and how they are encoded."""
 
+    path_fields: ClassVar[tuple[str, ...]] = (*DataArguments.path_fields, "exclude_articles_of", "pretrain_file")
     exclude_articles_of: list[str] | None = field(
         default=None, metadata={"help": "ReCAM files whose articles are left out of training."}
     )

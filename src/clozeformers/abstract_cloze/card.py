@@ -115,8 +115,9 @@ CARD = TaskCard(
     title="Abstract cloze",
     pipeline_tag="multiple-choice",
     tags=("multiple-choice", "wn-duma"),
-    summary="A summary with a gap reads its article: the model ranks the words that could fill the gap.",
-    usage="""\
+    summary=lambda record: "A summary with a gap reads its article: the model ranks the words that could fill the gap.",
+    usage=lambda record: (
+        """\
 import clozeformers  # registers the task
 from transformers import pipeline
 
@@ -127,7 +128,8 @@ example = {
     "options": ["financial", "musical", "medical"],
 }
 for found in cloze(example):
-    print(found["option"], round(found["score"], 2))""",
+    print(found["option"], round(found["score"], 2))"""
+    ),
     measures={"accuracy": "accuracy"},
     counts={"questions": "questions", "options": "options", "articles": "articles", "labelled": "labelled"},
     statistics=_statistics,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from transformers import AutoTokenizer
 
@@ -60,6 +60,7 @@ class NegationModelArguments:
 class NegationDataArguments(DataArguments):
     """The corpora, and how they are encoded."""
 
+    path_fields: ClassVar[tuple[str, ...]] = (*DataArguments.path_fields, "teachers", "unlabelled_file")
     corpus_format: Literal["cd-sco", "bioscope", "sfu", "jsonl"] | None = field(
         default=None, metadata={"help": "Format of all corpora; without it, detected for each."}
     )

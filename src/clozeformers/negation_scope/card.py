@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from datasets import Dataset
 
 from ..files import data_name
-from ..training.corpora import split_test_file
+from ..training.arguments import split_test_file
+from ..training.corpora import HELD_OUT
 from ..training.model_card import Record, TaskCard, display_name
 from .corpora.loading import detect_format
 from .corpora.schema import sentence_id
@@ -38,8 +38,18 @@ _IS_GIVEN_CUES = """\
 The model is given the cues. If none are given, the pipeline finds them with a lexicon or with the detector that it is
   given"""
 _CHOICE = """
-  This model knows the conventions {names}; the first is the default, and `convention=...` in a call of the pipeline
-  chooses another."""
+  This model knows the conventions {names}, and `convention=...` in a call of the pipeline chooses one. Without it,
+  scopes follow the first{and_cues}."""
+_AND_ALL_CUES = """, and the cues are all those of the lexicon, some of which no corpus annotates, such as *denies*"""
+_USAGE = """\
+import clozeformers  # registers the task
+from transformers import pipeline
+
+negation = pipeline("negation-scope", model=MODEL)
+for found in negation({given}):
+    print(found)"""
+_EXAMPLE = '"I do not know the answer."'
+_EXAMPLE_OF_SPECULATION = '{"text": "I may know the answer.", "cues": ["may"]}'
 
 
 def _statistics(rows: Dataset) -> dict[str, int]:
@@ -101,7 +111,8 @@ def _dataset(record: Record, test_set: str) -> tuple[str, str]:
         file = Path(paths[0])
         if test_set in (name, data_name(file), f"{file.parent.name}/{data_name(file)}"):
             own += paths
-    kind = _format(record, own or record["data"].get("train_file") or [])
+    corpus = test_set.removeprefix(f"{HELD_OUT}, ")
+    kind = corpus if corpus in _NAMES else _format(record, own or record["data"].get("train_file") or [])
     return kind or "negation-corpus", _NAMES.get(kind, test_set)
 
 
@@ -114,8 +125,11 @@ def _licence(record: Record) -> str:
 def _notes(record: Record) -> str:
     config = record.get("config", {})  # older records have none
     conventions = config.get("conventions") or []
-    choice = _CHOICE.format(names=", ".join(conventions)) if len(conventions) > 1 else ""
     by_lexicon = config.get("lexicon_conventions") or []
+    choice = ""
+    if len(conventions) > 1:
+        and_cues = _AND_ALL_CUES if conventions[0] in by_lexicon or not config.get("finds_cues") else ""
+        choice = _CHOICE.format(names=", ".join(conventions), and_cues=and_cues)
     cues = _FINDS_CUES if config.get("finds_cues") else _IS_GIVEN_CUES
     if by_lexicon:
         cues = _FINDS_OTHER_CUES.format(names=", ".join(by_lexicon))
@@ -123,19 +137,28 @@ def _notes(record: Record) -> str:
     return text.format(cues=cues, choice=choice)
 
 
+def _is_speculation(record: Record) -> bool:
+    return record["data"].get("kind") == "speculation"
+
+
+def _summary(record: Record) -> str:
+    if _is_speculation(record):
+        return "A cue reads its sentence: given a cue such as *may*, the model marks the words that it makes uncertain."
+    return "A negation cue reads its sentence: given a cue such as *not*, the model marks the words that it negates."
+
+
+def _usage(record: Record) -> str:
+    # The pipeline's lexicon has no cues of speculation.
+    return _USAGE.replace("{given}", _EXAMPLE_OF_SPECULATION if _is_speculation(record) else _EXAMPLE)
+
+
 CARD = TaskCard(
     task="negation-scope",
     title="Negation scope resolution",
     pipeline_tag="token-classification",
     tags=("negation", "orthogonal-attention"),
-    summary="A negation cue reads its sentence: given a cue such as *not*, the model marks the words that it negates.",
-    usage="""\
-import clozeformers  # registers the task
-from transformers import pipeline
-
-negation = pipeline("negation-scope", model=MODEL)
-for found in negation("I do not know the answer."):
-    print(found)""",
+    summary=_summary,
+    usage=_usage,
     measures={
         "f1": "F1",
         "precision": "precision",
@@ -157,12 +180,3 @@ for found in negation("I do not know the answer."):
     notes=_notes,
     formats=_formats,
 )
-
-
-def card_of(kind: str | None) -> TaskCard:
-    """The card of models for a kind of cues; the lexicon of the pipeline finds no speculation."""
-    if kind != "speculation":
-        return CARD
-    usage = CARD.usage.replace('"I do not know the answer."', '{"text": "I may know the answer.", "cues": ["may"]}')
-    summary = "A cue reads its sentence: given a cue such as *may*, the model marks the words that it makes uncertain."
-    return replace(CARD, usage=usage, summary=summary)

@@ -46,8 +46,8 @@ class NegationScopePipeline(TextPipeline):
     Args:
         affixes: find affix cues (*im*possible), too; by default, unless the convention or the model has none.
         convention: `"cd-sco"`, `"bioscope"` or `"sfu"`, for the cues that this corpus annotates; by default that of the
-            model if it was trained on one corpus, otherwise None: all cues of the lexicon, or those of the first
-            corpus that a model which finds cues was trained on.
+            model if it was trained on one corpus. Otherwise None: scopes follow the model's first corpus, and the cues
+            are all those of the lexicon, unless the model finds the cues of that corpus itself.
         cue_detector: finds the cues in place of model or lexicon: maps a text to mappings with `start` and `end`, as
             `pipeline("token-classification", aggregation_strategy="simple", ...)` does.
         return_words: add `"words"` to each result: all words, with their spans and probabilities to be in scope.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from transformers import AutoConfig
 
@@ -41,6 +41,7 @@ class QAModelArguments:
 class QADataArguments(DataArguments):
     """The questions, and how they are encoded."""
 
+    path_fields: ClassVar[tuple[str, ...]] = (*DataArguments.path_fields, "teachers")
     no_answer: bool = _option(
         False,
         "Questions may have no answer, as in SQuAD 2.0. The no-answer threshold for the test files is the best one "

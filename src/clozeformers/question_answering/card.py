@@ -63,13 +63,17 @@ CARD = TaskCard(
     title="Extractive question answering",
     pipeline_tag="question-answering",
     tags=("squad",),
-    summary="A question reads a passage: the model finds the words of the passage that answer the question.",
-    usage="""\
+    summary=lambda record: (
+        "A question reads a passage: the model finds the words of the passage that answer the question."
+    ),
+    usage=lambda record: (
+        """\
 import clozeformers  # registers the task
 from transformers import pipeline
 
 answer = pipeline("extractive-question-answering", model=MODEL)
-print(answer(question="Who wrote the letter?", context="The letter was written by Ada Lovelace in 1843."))""",
+print(answer(question="Who wrote the letter?", context="The letter was written by Ada Lovelace in 1843."))"""
+    ),
     measures={
         "f1": "F1",
         "exact_match": "EM",

@@ -25,7 +25,7 @@ from clozeformers.negation_scope.arguments import (
     NegationTrainingArguments,
     resolve_arguments,
 )
-from clozeformers.negation_scope.card import card_of
+from clozeformers.negation_scope.card import CARD
 from clozeformers.negation_scope.cue_scores import found_scores, lexicon_scores, negation_of_row
 from clozeformers.negation_scope.distillation import teach
 from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled, join_features, label_sentences
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
     model_args, data_args = resolve_arguments(model_args, data_args)
     corpora = load_corpora(data_args, args.seed)
     experiment = Experiment(
-        card_of(data_args.kind),
+        CARD,
         "clozeformers.run_glue_style.run_negation_scope",
         arguments=(model_args, data_args, args),
         corpora=corpora,

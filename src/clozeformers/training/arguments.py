@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 import torch
@@ -22,9 +23,21 @@ Arguments = TypeVar("Arguments")
 UNLIMITED = 10**6  # tokenizers without a limit have a model_max_length far above it
 
 
+def split_test_file(given: str) -> tuple[str, list[str]]:
+    """Name and files of a value of `--test_file`: ``name=file,file``, or a file or folder, without a name."""
+    name, is_named, paths = given.partition("=")
+    return (name, paths.split(",")) if is_named and not Path(given).exists() else ("", [given])
+
+
 @dataclass
 class DataArguments:
-    """Data sets of a command; a task's own class adds how they are read."""
+    """Data sets of a command; a task's own class adds how they are read.
+
+    Attributes:
+        path_fields: fields that name files or folders.
+    """
+
+    path_fields: ClassVar[tuple[str, ...]] = ("train_file", "extra_train_file", "validation_file", "test_file")
 
     dataset_name: str | None = field(default=None, metadata={"help": "A dataset on the Hub with the task's columns."})
     dataset_config_name: str | None = field(default=None, metadata={"help": "Its configuration."})
@@ -42,6 +55,13 @@ class DataArguments:
     max_train_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
     max_eval_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
     max_predict_samples: int | None = field(default=None, metadata={"help": "Use the first rows only."})
+
+    @property
+    def paths(self) -> list[str]:
+        """The files and folders that are named; some may be names on the Hub."""
+        values = [getattr(self, name) or () for name in self.path_fields]
+        named = [each for value in values for each in ([value] if isinstance(value, str) else value)]
+        return [path for each in named for path in split_test_file(each)[1]]
 
     @property
     def trains(self) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from datasets import Dataset, concatenate_datasets, load_dataset
 
 from ..files import data_name
-from .arguments import DataArguments
+from .arguments import DataArguments, split_test_file
 from .pretrained import loading
 from .splits import folds, hold_out
 
@@ -161,12 +161,6 @@ def _check(data_args: DataArguments) -> None:
         twice = next((path for path, place in zip(paths, places, strict=True) if places.count(place) > 1), None)
         if twice is not None:
             raise ValueError(f"{option} names {twice} twice; name each file once")
-
-
-def split_test_file(given: str) -> tuple[str, list[str]]:
-    """Name and files of a value of `--test_file`: ``name=file,file``, or a file or folder, without a name."""
-    name, is_named, paths = given.partition("=")
-    return (name, paths.split(",")) if is_named and not Path(given).exists() else ("", [given])
 
 
 def name_test_files(given: Sequence[str], taken: Sequence[str]) -> dict[str, list[Path]]:

@@ -39,7 +39,7 @@ from transformers.utils import CONFIG_NAME
 
 from ..files import atomic_file, atomic_folder, read_json_object, remove_unfinished, write_json, write_text
 from .arguments import ScriptTrainingArguments
-from .corpora import HELD_OUT, Corpora, file_label, holds_corpus, split_test_file
+from .corpora import HELD_OUT, Corpora, file_label, holds_corpus
 from .model_card import TaskCard, name_in_record, scores_table, write_model_card
 from .pretrained import upload
 from .recipe import recipe_name
@@ -282,13 +282,10 @@ class Experiment:
     @cached_property
     def _decisive_arguments(self) -> dict[str, Any]:
         """All that decides a run's result: arguments, and a digest of each file that the data arguments name."""
-        data = dataclasses.asdict(self.data_args)
-        decisive = dataclasses.asdict(self.model_args) | data
-        for value in data.values():
-            for given in value if isinstance(value, list) else [value]:
-                for path in split_test_file(given)[1] if isinstance(given, str) else []:
-                    if Path(path).exists():
-                        decisive[f"contents of {path}"] = digest(Path(path))
+        decisive = dataclasses.asdict(self.model_args) | dataclasses.asdict(self.data_args)
+        for path in self.data_args.paths:
+            if Path(path).exists():
+                decisive[f"contents of {path}"] = digest(Path(path))
         # Additional seeds do not change the others.
         return decisive | {name: value for name, value in training_record(self.args).items() if name != "num_seeds"}
 
@@ -404,15 +401,15 @@ def set_up_logging(args: TrainingArguments) -> None:
 
 
 def training_record(args: ScriptTrainingArguments) -> dict[str, Any]:
-    """The training arguments that were given or that the class always records."""
+    """The training arguments that were given or that the class always records, and the processes, if several."""
     defaults = type(args)(output_dir="unused", use_cpu=args.use_cpu)
     record = {}
     for spec in dataclasses.fields(args):
         value = getattr(args, spec.name)
         given = value != getattr(defaults, spec.name) or spec.name in args.always_recorded
-        if given and spec.init and spec.name not in _NOT_RECORDED and isinstance(value, (int, float, str, list)):
+        if given and spec.init and spec.name not in _NOT_RECORDED and isinstance(value, (int, float, str, list, dict)):
             record[spec.name] = getattr(value, "value", value)
-    return record
+    return record | ({"processes": args.world_size} if args.world_size > 1 else {})
 
 
 def digest(path: Path) -> str:

@@ -14,7 +14,7 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from ..analysis.tables import markdown_table
 from ..files import data_name, write_text
-from .corpora import split_test_file
+from .arguments import split_test_file
 
 Record = Mapping[str, Any]
 
@@ -30,8 +30,8 @@ class TaskCard:
         title: name of the task in words.
         pipeline_tag: the Hub's name for models of this kind.
         tags: of the Hub, besides `clozeformers` and the task.
-        summary: what the model does, one or two sentences.
-        usage: a snippet that prints a result; it is run with the saved model as ``MODEL``.
+        summary: record -> what the model does, one or two sentences.
+        usage: record -> a snippet that prints a result; it is run with the saved model as ``MODEL``.
         measures: name of a score -> its column; the first decides the order of the results table.
         counts: name of a count of `statistics` -> its column.
         statistics: counts of a corpus, and other numbers.
@@ -48,8 +48,8 @@ class TaskCard:
     title: str
     pipeline_tag: str
     tags: tuple[str, ...]
-    summary: str
-    usage: str
+    summary: Callable[[Record], str]
+    usage: Callable[[Record], str]
     measures: Mapping[str, str]
     counts: Mapping[str, str]
     statistics: Callable[[Any], Mapping[str, float]]
@@ -77,7 +77,7 @@ def write_model_card(card: TaskCard, record: Record, path: Path, model_folder: P
     Raises:
         ValueError: the metadata is not what huggingface_hub reads back.
     """
-    output = run_snippet(card.usage, model_folder) if model_folder is not None else ""
+    output = run_snippet(card.usage(record), model_folder) if model_folder is not None else ""
     write_text(render_model_card(card, record, output), path)
     return path
 
@@ -89,9 +89,9 @@ def render_model_card(card: TaskCard, record: Record, output: str) -> str:
     libraries = {"Python": environment["python"], **environment["versions"]}
     sections = {
         "name": record["name"],
-        "summary": card.summary,
+        "summary": card.summary(record),
         "facts": _facts(card.model(record) | _parameters(record)),
-        "usage": card.usage,
+        "usage": card.usage(record),
         "output": output,
         "averaged": _averaged(record) + _selection_note(card, record),
         "scores": scores_table(card, record),
@@ -274,8 +274,10 @@ def _averaged(record: Record) -> str:
     parts = [f"{num_folds}-fold cross-validation"] if num_folds else []
     parts += [f"{num_seeds} seeds"] if num_seeds > 1 else []
     runs = len(record["runs"])
+    if runs == 1 and num_folds:
+        return f"one run, which holds out one of {num_folds} folds"
     if runs == 1:
-        return "one run" + (f" of {' and '.join(parts)}" if parts else "")
+        return "one run"
     return f"mean ± standard deviation over {runs} runs ({' and '.join(parts)})"
 
 

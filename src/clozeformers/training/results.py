@@ -32,13 +32,22 @@ def summarize(runs: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, di
         runs: for each run, test set -> measure -> value.
 
     Returns:
-        Test set -> measure -> `mean`, `std` (of the sample; 0 for a single run), `runs`.
+        Test set -> measure -> `mean`, `std` (of the sample; 0 for a single run), `runs`: those with this measure, which
+        a fold without unanswerable questions lacks, for example.
     """
-    summary: dict[str, dict[str, dict[str, float]]] = {}
-    for test_set, measures in runs[0].items():
-        summary[test_set] = {}
-        for measure in measures:
-            values = [run[test_set][measure] for run in runs]
-            spread = statistics.stdev(values) if len(values) > 1 else 0.0
-            summary[test_set][measure] = {"mean": statistics.fmean(values), "std": spread, "runs": len(values)}
-    return summary
+    values: dict[str, dict[str, list[float]]] = {}
+    for run in runs:
+        for test_set, measures in run.items():
+            for measure, value in measures.items():
+                values.setdefault(test_set, {}).setdefault(measure, []).append(value)
+    return {
+        test_set: {
+            measure: {
+                "mean": statistics.fmean(own),
+                "std": statistics.stdev(own) if len(own) > 1 else 0.0,
+                "runs": len(own),
+            }
+            for measure, own in measures.items()
+        }
+        for test_set, measures in values.items()
+    }

@@ -9,11 +9,13 @@ CARD = TaskCard(
     title="Word presence",
     pipeline_tag="text-classification",
     tags=("toy",),
-    summary="A word reads a text: the model says whether the text holds it.",
-    usage="""\
+    summary=lambda record: "A word reads a text: the model says whether the text holds it.",
+    usage=lambda record: (
+        """\
 from transformers import pipeline
 
-print(pipeline("word-presence", model=MODEL)({"word": "a", "text": "a b"}))""",
+print(pipeline("word-presence", model=MODEL)({"word": "a", "text": "a b"}))"""
+    ),
     measures={"accuracy": "accuracy"},
     counts={"rows": "rows"},
     statistics=lambda rows: {"rows": len(rows)},
