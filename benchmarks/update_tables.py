@@ -20,8 +20,8 @@ from typing import Any
 
 from clozeformers.cli import main as clozeformers
 from clozeformers.files import write_text
-from clozeformers.training.experiment_file import find_experiment, read_experiment
 from clozeformers.tasks import task_named
+from clozeformers.training.experiment_file import find_experiment, read_experiment
 from clozeformers.training.experiment_tables import LEGEND, render_experiment
 from clozeformers.training.model_card import render_model_card
 

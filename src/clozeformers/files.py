@@ -149,7 +149,8 @@ def read_rows(
         CorpusError: the file or a row is damaged; says where.
     """
     if is_parquet(path, hint):
-        return _read_parquet(path, hint)
+        rows = enumerate(read_parquet(path, hint))
+        return ((f"row {number}", {k: value for k, value in row.items() if value is not None}) for number, row in rows)
     return _read_csv(path, hint, json_columns) if is_csv(path) else read_json_lines(path, hint)
 
 
@@ -162,6 +163,36 @@ def is_parquet(path: str | Path, hint: str = "") -> bool:
     """Whether a file is Parquet, by its first bytes."""
     with open_data(path, hint) as file:
         return file.read(len(_PARQUET)) == _PARQUET
+
+
+def read_parquet(path: str | Path, hint: str = "") -> Iterator[dict[str, Any]]:
+    """Read the rows of a Parquet file, a batch of them at a time; what is missing is None.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError: there is no such file.
+        CorpusError: the file is damaged.
+    """
+    with _open_parquet(path, hint) as table:
+        for batch in table.iter_batches():
+            yield from batch.to_pylist()
+
+
+def count_parquet_rows(path: str | Path) -> int:
+    """The number of rows of a Parquet file, without reading them; raises what `read_parquet` does."""
+    with _open_parquet(path, "") as table:
+        return int(table.metadata.num_rows)
+
+
+@contextmanager
+def _open_parquet(path: str | Path, hint: str) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    with open_data(path, hint) as data:
+        try:
+            # Rows are found from the end of the file, which a packed one does not tell.
+            yield pq.ParquetFile(io.BytesIO(data.read()) if isinstance(data, gzip.GzipFile) else data)
+        except (ValueError, OSError) as error:
+            raise CorpusError(path, "Parquet", _with_hint(f"cannot be read: {error}", hint)) from None
 
 
 def data_name(path: str | Path) -> str:
@@ -342,19 +373,6 @@ def _csv_row(
             problem = f"{name} is {truncate_repr(row[name])}; in CSV, this column is JSON, as json.dumps writes it"
             raise CorpusError(path, number, problem) from None
     return row
-
-
-def _read_parquet(path: str | Path, hint: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    import pandas as pd
-
-    with open_data(path, hint) as data:
-        content = io.BytesIO(data.read())
-    try:
-        frame = pd.read_parquet(content, dtype_backend="pyarrow")
-    except (ValueError, OSError) as error:
-        raise CorpusError(path, "Parquet", _with_hint(f"cannot be read: {error}", hint)) from None
-    for number, row in enumerate(frame.to_dict("records")):
-        yield f"row {number}", {name: value for name, value in row.items() if value is not pd.NA}
 
 
 def _decode(path: str | Path, first_line: int, content: bytes) -> str:

@@ -16,8 +16,9 @@ from torch import Tensor
 
 from .errors import is_own_error
 from .files import atomic_file, atomic_folder
+from .modeling.positions import first_position
 from .pipelines.base import TextPipeline
-from .pipelines.onnx_model import FIRST_POSITION, MODEL_FILE, SCOPES_FILE, OnnxModel, first_position, import_onnx
+from .pipelines.onnx_model import FIRST_POSITION, MODEL_FILE, SCOPES_FILE, OnnxModel, import_onnx
 
 _TOLERANCE = 1e-4
 # They turn the product with a transposed weight into a Gemm, see `_linear`.

@@ -14,13 +14,12 @@ from transformers import AutoTokenizer, pipeline
 import clozeformers  # noqa: F401
 from clozeformers.abstract_cloze.arguments import ClozeTrainingArguments
 from clozeformers.abstract_cloze.features import encode_dataset
-from clozeformers.abstract_cloze.loading import freeze_lower_layers
 from clozeformers.abstract_cloze.recam import load_recam
 from clozeformers.abstract_cloze.trainer import AbstractClozeTrainer, accuracy, best_options, vote
 from clozeformers.cli import main as command_line
 from clozeformers.modeling.auto import AutoModelForAbstractCloze
 
-from ..cloze_corpora import RIGHT, WRONG, recam_rows, save_encoder, write_recam
+from ..cloze_corpora import RIGHT, WRONG, recam_rows, write_recam
 from ..tiny_tasks import LAST, TinyTask, tiny_abstract_cloze
 
 
@@ -68,21 +67,6 @@ def test_predictions_are_in_the_order_of_the_rows(task: TinyTask, encoder: Path,
         torch.testing.assert_close(torch.tensor(predicted[row["id"]]), logits.softmax(0), rtol=1e-4, atol=1e-6)
         assert len(predicted[row["id"]]) == len(row["options"])
     assert metrics["test_accuracy"] == pytest.approx(accuracy(best_options(predicted), rows)["accuracy"])
-
-
-def test_lower_layers_are_frozen(encoder: Path, tmp_path: Path) -> None:
-    model = AutoModelForAbstractCloze.from_pretrained(encoder)
-    freeze_lower_layers(model, 0)
-    assert all(parameter.requires_grad for parameter in model.parameters())
-    freeze_lower_layers(model, 1)
-    for name, parameter in model.named_parameters():
-        assert parameter.requires_grad is not name.startswith(("bert.embeddings.", "bert.encoder.layer.0.")), name
-
-    with pytest.raises(ValueError, match=r"--freeze_layers is -1; this encoder has 2 layers"):
-        freeze_lower_layers(model, -1)
-    albert = AutoModelForAbstractCloze.from_pretrained(save_encoder(tmp_path, "albert", num_layers=3))
-    with pytest.raises(ValueError, match="share their weights"):
-        freeze_lower_layers(albert, 1)
 
 
 def test_a_model_learns_and_its_folder_chooses(task: TinyTask, tmp_path: Path, capsys: Any) -> None:
@@ -184,7 +168,6 @@ def test_without_wordnet_the_command_that_helps_is_named(
         (["--test_file", "{test}"], "encoder without a trained head"),
         (["--train_file", "{train}", *LAST, "--max_length", "201"], "reads at most 200 word pieces"),
         (["--train_file", "{train}", *LAST, "--max_length", "3"], "special tokens"),
-        (["--train_file", "{train}", *LAST, "--freeze_layers", "9"], "this encoder has 2 layers"),
         (["--train_file", "{train}", *LAST, "--num_co_attention_layers", "-1"], "num_co_attention_layers is -1"),
     ],
 )

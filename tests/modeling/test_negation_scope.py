@@ -241,9 +241,14 @@ def test_several_cues_of_one_encoding(name: str) -> None:
     masks = torch.stack([given.pop("cue_mask"), torch.zeros_like(given["attention_mask"])], dim=1)
     masks[:, 1, 1] = given["attention_mask"][:, 1]
     labels = torch.stack([LABELS, LABELS.flip(0)], dim=1)
-    output = model(**given, cue_mask=masks, labels=labels, word_ids=WORD_IDS)
-    alone = [model(**given, cue_mask=masks[:, k], labels=labels[:, k], word_ids=WORD_IDS) for k in range(2)]
+    options = {"word_ids": WORD_IDS, "output_attentions": True}
+    output = model(**given, cue_mask=masks, labels=labels, **options)
+    alone = [model(**given, cue_mask=masks[:, k], labels=labels[:, k], **options) for k in range(2)]
     for k in range(2):
+        count = alone[k].cue_positions.size(1)
+        assert torch.equal(output.cue_positions[:, k, :count], alone[k].cue_positions)
+        for weights, own in zip(output.orthogonal_attentions, alone[k].orthogonal_attentions, strict=True):
+            close(weights[:, k, ..., :count], own)
         close(output.logits[:, k], alone[k].logits)
         close(output.cue_logits, alone[k].cue_logits)
     words = [(labels[:, k] >= 0).sum() for k in range(2)]

@@ -51,7 +51,7 @@ def tokenizer(request: pytest.FixtureRequest, tiny_tokenizer: Any, byte_level_to
 
 def encode(tokenizer: Any, words: Sequence[str], cue: Sequence[int], **options: Any) -> list[EncodedWindow]:
     cue_token = options.pop("cue_token", None)
-    defaults = {"max_length": 64, "mark_tokens": cue_token and [cue_token], "max_cue_length": 99}
+    defaults = {"max_length": 64, "mark_tokens": cue_token and [cue_token]}
     return encode_cues(tokenizer, [words], [cue], **defaults | options)
 
 
@@ -96,7 +96,7 @@ def test_augment_input(tiny_tokenizer: Any) -> None:
 def test_other_words_than_the_cue_can_be_marked(tiny_tokenizer: Any) -> None:
     words, marked = ["He", "does", "not", "see", "no", "cat"], [[0, 0, 1, 0, 1, 0]]
     for cue, mask in (([0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0, 0, 1, 0, 0]), (None, [0] * 10)):
-        options = {"mark_tokens": [CUE_TOKEN], "marked": marked, "max_cue_length": 9}
+        options = {"mark_tokens": [CUE_TOKEN], "marked": marked}
         [window] = encode_cues(tiny_tokenizer, [words], cue and [cue], max_length=64, **options)
         pieces = "[CLS] he does [CUE] not see [CUE] no cat [SEP]"
         assert tiny_tokenizer.convert_ids_to_tokens(window.input_ids) == pieces.split()
@@ -108,13 +108,13 @@ def test_batch(tokenizer: Any, cue_token: str | None) -> None:
     sentences = [SENTENCE, ["not"], ["a", "\u200d", "b"], [], ["naïve", "日本"]]
     cues = [CUE, [1], [0, 0, 1], [], [0, 0]]
     tokens = cue_token and [cue_token] * len(sentences)
-    windows = encode_cues(tokenizer, sentences, cues, max_length=64, mark_tokens=tokens, max_cue_length=99)
+    windows = encode_cues(tokenizer, sentences, cues, max_length=64, mark_tokens=tokens)
     assert [window.example for window in windows] == [0, 1, 2, 3, 4]
     for window, words, cue in zip(windows, sentences, cues, strict=True):
         check(tokenizer, window, words, cue, cue_token)
         [alone] = encode(tokenizer, words, cue, cue_token=cue_token)
         assert vars(alone) == vars(window) | {"example": 0}
-    assert encode_cues(tokenizer, [], [], max_length=64, mark_tokens=cue_token and [], max_cue_length=99) == []
+    assert encode_cues(tokenizer, [], [], max_length=64, mark_tokens=cue_token and []) == []
 
 
 def test_word_without_pieces(tiny_tokenizer: Any) -> None:

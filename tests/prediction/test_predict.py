@@ -41,10 +41,8 @@ def write(path: Path, rows: list[dict[str, Any]]) -> str:
         text = frame.to_csv(index=False)
     elif ".jsonl" in path.name:
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
-    else:
-        frame.to_parquet(path)
-        return str(path)
-    path.write_bytes(gzip.compress(text.encode()) if path.name.endswith(".gz") else text.encode())
+    content = frame.to_parquet() if ".parquet" in path.name else text.encode()
+    path.write_bytes(gzip.compress(content) if path.name.endswith(".gz") else content)
     return str(path)
 
 
@@ -63,10 +61,10 @@ def read(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize("ending", ["txt", "txt.gz", "jsonl", "jsonl.gz", "csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("ending", ["txt", "txt.gz", "jsonl", "jsonl.gz", "csv", "csv.gz", "parquet", "parquet.gz"])
 def test_every_kind_of_file(ending: str, model: str, tmp_path: Path) -> None:
     source = write(tmp_path / f"texts.{ending}", ROWS)
-    format = "jsonl" if "txt" in ending else ending
+    format = {"txt": "jsonl", "txt.gz": "jsonl", "parquet.gz": "parquet"}.get(ending, ending)
     options = ["--model", model, "--format", format, "--rows_per_shard", "2"]
     assert main(["predict", "negation-scope", source, str(tmp_path / "out"), *options]) == 0
     rows = read(tmp_path / "out")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import Trainer
 
 from clozeformers import BertForNegationScopeOA, BertNegationScopeOAConfig
 from clozeformers.training.arguments import ScriptTrainingArguments
@@ -122,6 +123,19 @@ def test_averages_follow_their_definition() -> None:
     torch.testing.assert_close(model.weight.data, expected)
     with pytest.raises(ValueError, match="not this model's: other"):
         averages.resume({"other": torch.zeros(1, 2)})
+
+
+def test_weights_that_are_split_are_not_averaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = Trainer.create_accelerator_and_postprocess
+
+    def with_fsdp(self: Any) -> None:
+        create(self)
+        self.is_fsdp_enabled = True
+
+    monkeypatch.setattr(Trainer, "create_accelerator_and_postprocess", with_fsdp)
+    args = ScriptTrainingArguments(str(tmp_path), use_cpu=True, ema_decay=0.9)
+    with pytest.raises(ValueError, match="--ema_decay averages whole weights, which FSDP splits"):
+        LengthGroupedTrainer(nn.Linear(1, 2), args)
 
 
 def test_summary_is_mean_and_sample_deviation() -> None:

@@ -41,7 +41,6 @@ class ClozeModelArguments:
         default=None, metadata={"help": "What is read of the option's own pieces: span (their mean) or gap (a mask)."}
     )
     freeze_word_embeddings: bool = field(default=False, metadata={"help": "Freeze the embeddings of word pieces."})
-    freeze_layers: int = field(default=0, metadata={"help": "Freeze the embeddings and this many lower layers."})
 
 
 @dataclass

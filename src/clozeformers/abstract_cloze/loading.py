@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 from datasets import Dataset
-from torch import nn
 from transformers import AutoTokenizer
 
 from ..modeling.auto import AutoModelForAbstractCloze
@@ -89,11 +88,11 @@ def load_tokenizer(model_args: ClozeModelArguments) -> Any:
 
 
 def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, tokenizer: Any) -> Any:
-    """Load the model, with a new head if it has none, and freeze its lower layers; the arguments must be complete.
+    """Load the model, with a new head if it has none; the arguments must be complete.
 
     Raises:
-        ValueError: inputs would be longer than the encoder's positions, the tokenizer has no mask for a gap or not the
-            separators that the head expects, or the layers cannot be frozen.
+        ValueError: inputs would be longer than the encoder's positions, the tokenizer has no mask for a gap, or not the
+            separators that the head expects.
     """
     if model_args.option_features == "gap" and tokenizer.mask_token_id is None:
         raise ValueError(f"--option_features gap: the tokenizer of {model_args.model_name_or_path} has no mask")
@@ -113,25 +112,6 @@ def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, t
         raise ValueError(f"--max_length is {data_args.max_length}; this encoder reads at most {longest} word pieces")
     if model.co_attention is not None:
         check_separators(pair_layout(tokenizer), model.article_separators, type(model).__name__)
-    freeze_lower_layers(model, model_args.freeze_layers)
     if model_args.freeze_word_embeddings:
         model.get_input_embeddings().requires_grad_(False)
     return model
-
-
-def freeze_lower_layers(model: Any, count: int) -> None:
-    """Freeze the encoder's embeddings and `count` of its lowest layers; 0 freezes neither.
-
-    Raises:
-        ValueError: there are fewer layers, or they share their weights, as ALBERT's do.
-    """
-    if count == 0:
-        return
-    encoder, total = model.base_model, model.config.num_hidden_layers
-    if not 0 < count <= total:
-        raise ValueError(f"--freeze_layers is {count}; this encoder has {total} layers")
-    stacks = [part for part in encoder.modules() if isinstance(part, nn.ModuleList) and len(part) == total]
-    if not stacks:
-        raise ValueError(f"--freeze_layers is {count}; this encoder's layers share their weights: leave it out")
-    for part in (getattr(encoder, "embeddings", None) or encoder.get_input_embeddings(), *stacks[0][:count]):
-        part.requires_grad_(False)

@@ -51,8 +51,9 @@ class NegationScopeOutput(TokenClassifierOutput):
         hidden_states: the backbone's, with `output_hidden_states=True`.
         attentions: the backbone's, with `output_attentions=True`.
         orthogonal_attentions: with `output_attentions=True`, the weights of each block, ``[B, H, L, N]``: attention of
-            piece i to cue piece j.
+            piece i to cue piece j. ``[B, C, H, L, N]`` for several cues an input.
         cue_positions: with `output_attentions=True`, ``[B, N]``: position of cue piece j in the input, -1 for none.
+            ``[B, C, N]`` for several cues an input.
     """
 
     cue_logits: Tensor | None = None
@@ -245,17 +246,23 @@ class NegationScopeMixin(BackboneMixin):
                 for values in (hidden_states, attention_mask, word_ids)
             )
         logits, weights, cue_positions = self.read_scopes(hidden_states, attention_mask, cue_mask, output_attentions)
+
+        def unflatten(given: Any) -> Any:
+            if isinstance(given, tuple):
+                return tuple(map(unflatten, given))
+            return None if given is None else given.unflatten(0, shape)
+
         if labels is not None:
             scope_loss = word_loss(logits, labels, word_ids, num_items_in_batch)
             loss = scope_loss if loss is None else loss + scope_loss
         return NegationScopeOutput(
             loss=loss,
-            logits=logits.unflatten(0, shape),
+            logits=unflatten(logits),
             cue_logits=cue_logits,
             hidden_states=encoded.hidden_states,
             attentions=encoded.attentions,
-            orthogonal_attentions=weights if output_attentions else None,
-            cue_positions=cue_positions if output_attentions else None,
+            orthogonal_attentions=unflatten(weights) if output_attentions else None,
+            cue_positions=unflatten(cue_positions) if output_attentions else None,
         )
 
     def find_cues(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -235,8 +235,7 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
             attention_mask: ``[B, L]``, 1 at real tokens; None: all but the padding token.
             token_type_ids: ``[B, L]``, 1 on ``context [SEP]``; None: everything after the first ``[SEP]``.
             char_ids: ``[B, L, W]``, from a `WordCharTokenizer`; for models with characters.
-            start_positions: ``[B]``, the answer's first position, 0 for no answer; ignored outside the context. As
-                floats, ``[B, L]``: the probability of each position, such as that of another model.
+            start_positions: ``[B]``, the answer's first position, 0 for no answer; ignored outside the context.
             end_positions: likewise, its last position.
             inputs_embeds: ``[B, L, E]``, in place of `get_input_embeddings()(input_ids)`; special tokens and unknown
                 words, by `input_ids`, keep the model's vectors. Without `input_ids`, which word features need, the

@@ -54,7 +54,7 @@ def encode_cues(
     mark_tokens: Sequence[str] | None = None,
     marked: Sequence[Sequence[int]] | None = None,
     start_tokens: Sequence[str] | None = None,
-    max_cue_length: int = 0,
+    max_cue_length: int | None = None,
     overlapping: bool = False,
 ) -> list[EncodedWindow]:
     """Encode sentences, each with one cue, or all without.
@@ -71,7 +71,7 @@ def encode_cues(
         mark_tokens: for each sentence, the token to put before each marked word, known to the tokenizer; None for none.
         marked: 0 or 1 a word, for each sentence; by default, the words of the cue are marked ("augment").
         start_tokens: for each sentence, the token to begin it with, in all of its windows; None for none.
-        max_cue_length: most pieces marked as the cue; of a longer cue, the first are marked.
+        max_cue_length: most pieces marked as the cue; of a longer cue, the first are marked. None for no limit.
         overlapping: give a long sentence several windows.
 
     Raises:
@@ -164,7 +164,7 @@ def _cut(
     return windows
 
 
-def _limit_cue(window: EncodedWindow, max_cue_length: int) -> EncodedWindow:
+def _limit_cue(window: EncodedWindow, max_cue_length: int | None) -> EncodedWindow:
     """Unmark the pieces of a cue after the first `max_cue_length`."""
     marked = [piece for piece, is_cue in enumerate(window.cue_mask) if is_cue][:max_cue_length]
     if len(marked) == sum(window.cue_mask):

@@ -15,10 +15,11 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 from transformers import Pipeline
 from transformers.utils.logging import tqdm
 
+from ..modeling.positions import max_tokens
 from ..text import did_you_mean, truncate_repr
 from ..words import require_fast
 from .checkpoints import check_checkpoint
-from .onnx_model import OnnxModel, first_position, with_backend
+from .onnx_model import OnnxModel, with_backend
 
 # Batches are formed from this many times `batch_size` inputs, so that examples of similar length share a batch.
 _BATCHES_PER_CHUNK = 16
@@ -230,9 +231,7 @@ class TextPipeline(Pipeline):
     def readable_length(self) -> int:
         """Return how many tokens both the tokenizer and the positions of the encoder allow."""
         limit = self.tokenizer.model_max_length
-        positions = getattr(self.model.config, "max_position_embeddings", None) or -1  # XLNet: -1, relative positions
-        positions -= first_position(self.model)
-        return int(min(limit, positions) if positions > 0 else limit)
+        return int(min(limit, max_tokens(self.model) or limit))
 
 
 class _Examples(Dataset[Any]):

@@ -134,17 +134,6 @@ class OnnxModel:
             shutil.copy(path, folder)
 
 
-def first_position(model: Any) -> int:
-    """The position of the first token: those of RoBERTa and its kind start after the padding index."""
-    if isinstance(model, OnnxModel):
-        return model.first_position
-    return sum(
-        module.padding_idx + 1
-        for name, module in model.named_modules()
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
-    )
-
-
 def with_backend(model: Any, backend: str | None) -> Any:
     """The model that a pipeline is to run: with `backend="onnx"`, the export beside a PyTorch model in its place.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..files import CorpusError, open_data, read_lines, read_rows
+from ..files import CorpusError, count_parquet_rows, open_data, read_lines, read_parquet, read_rows
 from ..text import truncate_repr
 from ..training.pretrained import loading
 
@@ -74,9 +74,7 @@ def count_rows(source: str) -> int | None:
 
 def _count(file: Path) -> int:
     if _ending(file) == ".parquet":
-        import pyarrow.parquet as pq
-
-        return int(pq.ParquetFile(file).metadata.num_rows)
+        return count_parquet_rows(file)
     with open_data(file) as lines:
         return sum(1 for line in lines if line.strip()) - (_ending(file) == ".csv")
 
@@ -90,20 +88,9 @@ def _read_file(file: Path) -> Iterator[Row]:
     if ending == ".txt":
         yield from ({"text": line} for _, line in read_lines(file))
     elif ending == ".parquet":
-        yield from _read_parquet(file)
+        yield from read_parquet(file)
     else:
         yield from (row for _, row in read_rows(file))
-
-
-def _read_parquet(file: Path) -> Iterator[Row]:
-    """A part of the file at a time, where `read_rows` reads it whole."""
-    import pyarrow.parquet as pq
-
-    try:
-        for batch in pq.ParquetFile(file).iter_batches():
-            yield from batch.to_pylist()
-    except (ValueError, OSError) as error:
-        raise CorpusError(file, "Parquet", f"cannot be read: {error}") from None
 
 
 def _read_standard_input() -> Iterator[Row]:

@@ -15,6 +15,7 @@ from datasets import Dataset, concatenate_datasets
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForQuestionAnswering, AutoTokenizer
 
 from ..modeling.configuration_word_reader import WordReaderConfig
+from ..modeling.positions import max_tokens
 from ..modeling.tokenization_word_char import WordCharTokenizer
 from ..text import did_you_mean
 from ..training import corpora
@@ -123,9 +124,9 @@ def load_model(model_args: QAModelArguments, data_args: QADataArguments, loaded:
             _add_words(model, tokenizer, model_args.word_vectors, loaded)
         limit = tokenizer.model_max_length
         length = data_args.max_length or (limit if limit < UNLIMITED else DEFAULT_ENCODER_LENGTH)
-    positions = getattr(model.config, "max_position_embeddings", None) or UNLIMITED
-    if length > positions:
-        raise ValueError(f"--max_length is {length}; this model reads at most {positions} word pieces")
+    longest = max_tokens(model) or UNLIMITED
+    if length > longest:
+        raise ValueError(f"--max_length is {length}; this model reads at most {longest} word pieces")
     tokenizer.model_max_length = model.config.max_input_length = length
     for field in ("max_question_length", "max_answer_length", "doc_stride", "simplify_questions"):
         setattr(model.config, field, getattr(data_args, field))

@@ -43,6 +43,8 @@ class LengthGroupedTrainer(Trainer):
             self.add_callback(EarlyStoppingCallback(self.args.early_stopping_patience))
         self._table = show_live_table(self)
         decay = self.args.ema_decay
+        if decay is not None and self.is_fsdp_enabled:
+            raise ValueError("--ema_decay averages whole weights, which FSDP splits over processes; leave it out")
         self._averages = None if decay is None else ExponentialMovingAverage(self.model, decay)
         if self._averages is not None:
             self.add_callback(_AveragingCallback(self._averages))
