@@ -42,7 +42,7 @@ class Task:
     """A row of the table.
 
     Attributes:
-        name: of the task's room, the folder of this package that holds what only this task needs, and of its recipes.
+        name: of the task, of the folder of this package that holds what only this task needs, and of its recipes.
         pipeline_name: for `transformers.pipeline`.
         pipeline: its class.
         auto_model: the Auto class that loads the task's models.
@@ -65,18 +65,18 @@ class Task:
 
     @property
     def card(self) -> TaskCard:
-        """The task's part of model cards and results tables: `CARD` of the room's module `card`."""
+        """The task's part of model cards and results tables: `CARD` of the module `card`."""
         card: TaskCard = self._module("card").CARD
         return card
 
     @property
     def analysis(self) -> ModuleType:
-        """Error analysis: the room's module `analysis`, with `is_data_file` and `analyze_files`."""
+        """Error analysis: the module `analysis`, with `is_data_file` and `analyze_files`."""
         return self._module("analysis")
 
     @property
     def vote_scores(self) -> Callable[..., dict[str, float]] | None:
-        """Scores of a vote: `vote_scores` of the room's module `votes`; None if the task has no votes."""
+        """Scores of a vote: `vote_scores` of the module `votes`; None if the task has no votes."""
         return self._module("votes").vote_scores if self.has_votes else None
 
     @property
