@@ -61,7 +61,8 @@ def _members(record: Record) -> str:
 def _input(record: Record) -> str:
     data = record["data"]
     if "method" in record["model"]:
-        return _members(record) or "article, question with option"
+        alone = "options" if record["model"]["method"] == "longest" else "article, question with option"
+        return _members(record) or alone
     sentences = "similar sentences of the article" if data.get("article_sentences") == "similar" else "article"
     parts = {sentences: data["use_article"], "question with option": True, "definitions": data["use_definitions"]}
     return ", ".join(part for part, is_read in parts.items() if is_read)
