@@ -14,7 +14,7 @@ from transformers import pipeline
 from clozeformers.negation_scope.arguments import NegationDataArguments, NegationTrainingArguments
 from clozeformers.negation_scope.corpora.jsonl import write_negation_jsonl
 from clozeformers.negation_scope.corpora.schema import NEGATION_FEATURES
-from clozeformers.negation_scope.distillation import teach, unlabelled_rows
+from clozeformers.negation_scope.distillation import add_teacher_targets, unlabelled_rows
 from clozeformers.negation_scope.loading import load_corpus, sentence_ids, strata_of
 from clozeformers.training.corpora import Corpora
 
@@ -57,7 +57,7 @@ def test_targets(teachers: dict[str, str], tmp_path: Path) -> None:
         teachers=[*teachers.values()], teacher_weight=0.25, unlabelled_file=[str(tmp_path / "texts.txt")]
     )
     args = NegationTrainingArguments(str(tmp_path), use_cpu=True, disable_tqdm=True)
-    taught = teach(load_corpus(write(tmp_path / "mine.jsonl", *rows)), data_args, args)
+    taught = add_teacher_targets(load_corpus(write(tmp_path / "mine.jsonl", *rows)), data_args, args)
     assert taught["id"] == ["cd-sco#0", "sfu#0", "bioscope#0", "texts/1/cd-sco#0", "texts/1/sfu#0"]
     scope = BEFORE["scope"]
     for corpus, mixed, alone in zip(("cd-sco", "sfu"), taught["target"][:2], taught["target"][3:], strict=True):
@@ -138,7 +138,7 @@ def test_teachers_have_not_seen_the_scopes_that_their_pupil_is_scored_on() -> No
     cues = [sentence | {"corpus": corpus, "id": f"{corpus}-{number}#0"} for number in range(30) for corpus in "ab"]
     empty = {"cue": [0] * 4, "scope": [0] * 4, "cue_text": ""}
     without = [row | empty | {"id": f"x-{row['id']}".replace("#0", "#-")} for row in cues]
-    teachers, pupils = (
+    teachers, students = (
         Dataset.from_list(rows, features=NEGATION_FEATURES) for rows in (cues, [*without[:20], *cues, *without[20:]])
     )
 
@@ -146,5 +146,5 @@ def test_teachers_have_not_seen_the_scopes_that_their_pupil_is_scored_on() -> No
         fold = Corpora(rows, None, {}).fold(1, 10, 0, sentence_ids(rows), strata_of(rows))
         return [{name for name in part["id"] if not name.startswith("x")} for part in fold.test.values()]
 
-    assert scored(pupils) == scored(teachers)
-    assert list(map(len, scored(pupils))) == [3, 3]
+    assert scored(students) == scored(teachers)
+    assert list(map(len, scored(students))) == [3, 3]

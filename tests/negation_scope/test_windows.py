@@ -15,7 +15,8 @@ from tokenizers import pre_tokenizers
 from transformers import RobertaTokenizer
 
 from clozeformers import BertNegationScopeOAConfig
-from clozeformers.negation_scope.collator import IGNORED_LABEL, NegationCollator
+from clozeformers.modeling.losses import IGNORED_LABEL
+from clozeformers.negation_scope.collator import NegationCollator
 from clozeformers.negation_scope.corpora.schema import NEGATION_FEATURES
 from clozeformers.negation_scope.encoding import encode_dataset
 from clozeformers.negation_scope.windows import (

@@ -15,7 +15,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from clozeformers.modeling.losses import span_target_loss
 from clozeformers.question_answering.arguments import QADataArguments, QATrainingArguments
-from clozeformers.question_answering.distillation import _on_positions, teach
+from clozeformers.question_answering.distillation import _on_positions, add_teacher_targets
 from clozeformers.question_answering.encoding import encode_questions
 from clozeformers.question_answering.squad import load_squad
 
@@ -54,7 +54,9 @@ def taught(rows: Dataset, teacher: Path, folder: Path, **options: Any) -> Datase
     data_args = QADataArguments(teachers=[str(teacher)], **{"max_question_length": 20, "doc_stride": 16} | options)
     sizes = {"max_length": options.get("max_length", 60), "max_question_length": 20, "doc_stride": 8}
     features, _ = encode_questions(rows, tokenizer, for_training=True, no_answer=False, with_offsets=True, **sizes)
-    return teach(rows, features, data_args, QATrainingArguments(str(folder), use_cpu=True, report_to="none"))
+    return add_teacher_targets(
+        rows, features, data_args, QATrainingArguments(str(folder), use_cpu=True, report_to="none")
+    )
 
 
 def test_targets_are_the_probabilities_of_the_teacher(task: TinyTask, teacher: Path, tmp_path: Path) -> None:

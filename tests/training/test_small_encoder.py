@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForQuestionAnswering, BertModel, BertTokenizer
 
-from clozeformers.training.imitation import imitate
+from clozeformers.training.encoder_distillation import distill_encoder
 from clozeformers.training.small_encoder import main
 
 LETTERS = [prefix + letter for letter in "abcdefghijklmnopqrstuvwxyz." for prefix in ("", "##")]
@@ -147,6 +147,6 @@ def test_texts_without_words_teach_nothing(encoder: Path, tmp_path: Path) -> Non
     with pytest.raises(ValueError, match=r"blank\.txt, line 1: the file is empty"):
         main([str(encoder), "--steps", "1", *files])
     with pytest.raises(ValueError, match="there is no text to learn from"):
-        imitate(
+        distill_encoder(
             torch.nn.Linear(1, 1), torch.nn.Linear(1, 1), AutoTokenizer.from_pretrained(encoder), ["", " "], steps=1
         )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-IGNORED_LABEL = -100
+from ..modeling.losses import IGNORED_LABEL
 
 
 @dataclass

@@ -12,7 +12,7 @@ from torch.nn.functional import dropout, linear
 
 from .configuration_bidaf import BiDAFConfig
 from .context_query_attention import build_attention
-from .modeling_word_reader import Reading, WordReaderForQuestionAnswering
+from .modeling_word_reader import ReaderOutput, WordReaderForQuestionAnswering
 from .recurrent import BidirectionalRNN, is_plain
 from .span_decoding import rescore_log_probs
 
@@ -53,14 +53,14 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
         self.end = nn.Linear(end_size, 1, bias=False)
         self.post_init()
 
-    def read(
+    def compute_logits(
         self,
         context: Tensor,
         question: Tensor,
         context_mask: Tensor,
         question_mask: Tensor,
         output_attentions: bool,
-    ) -> Reading:
+    ) -> ReaderOutput:
         """As the base class; the layers after the attention are the modeling layer and that of the end, if any."""
         context = self.encoder(context, context_mask)
         question = self.encoder(question, question_mask)
@@ -80,7 +80,7 @@ class BiDAFForQuestionAnswering(WordReaderForQuestionAnswering):
             states.append((ending, None))
             conditions = [start] if self.config.output == "conditional" else []
             end = linear_of_parts(self.end, *conditions, read, self._dropout(ending))
-        return Reading(start.squeeze(-1), end.squeeze(-1), tuple(states), weights)
+        return ReaderOutput(start.squeeze(-1), end.squeeze(-1), tuple(states), weights)
 
     def _dropout(self, inputs: Tensor) -> Tensor:
         return dropout(inputs, self.config.dropout, self.training)

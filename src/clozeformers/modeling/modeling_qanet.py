@@ -18,7 +18,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from .attention import masked_softmax, split_heads
 from .configuration_qanet import QANetConfig
 from .context_query_attention import build_attention
-from .modeling_word_reader import Reading, WordReaderForQuestionAnswering
+from .modeling_word_reader import ReaderOutput, WordReaderForQuestionAnswering
 from .packing import values_are_known
 
 
@@ -162,14 +162,14 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
             # The encoder's outputs are large sums, without a norm: training starts from even guesses.
             init.xavier_uniform_(module.weight, gain=0.05)
 
-    def read(
+    def compute_logits(
         self,
         context: Tensor,
         question: Tensor,
         context_mask: Tensor,
         question_mask: Tensor,
         output_attentions: bool,
-    ) -> Reading:
+    ) -> ReaderOutput:
         """As the base class; the layers after the attention are its projection and the three runs of the encoder."""
         context = self.embedding_encoder(self.projection(context), context_mask)
         question = self.embedding_encoder(self.projection(question), question_mask)
@@ -182,7 +182,7 @@ class QANetForQuestionAnswering(WordReaderForQuestionAnswering):
         ends = [start] if self.config.conditional_output else []
         end = self.end(torch.cat([*ends, first, third], dim=-1))
         after = ((state, None) for state in (attended, projected, first, second, third))
-        return Reading(start.squeeze(-1), end.squeeze(-1), ((context, question), *after), weights)
+        return ReaderOutput(start.squeeze(-1), end.squeeze(-1), ((context, question), *after), weights)
 
     def _dropout(self, inputs: Tensor) -> Tensor:
         return dropout(inputs, self.config.dropout, self.training)

@@ -3,8 +3,8 @@
 The input is ``[CLS] question [SEP] context [SEP]``. Question and context are separated and packed, so that neither
 encodes the other's padding. ``[CLS]`` comes before the context as the no-answer position of SQuAD 2.0.
 
-Shapes: B batch, L input length, S slots (``[CLS]`` and context words), N question words, W characters of a word, E
-width of the word vectors, D width of a layer, H heads.
+Shapes: B batch, L input length, S packed positions (``[CLS]`` and context words), N question words, W characters of a
+word, E width of the word vectors, D width of a layer, H heads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .packing import longest, pack
 NUM_WORD_FEATURES = 3
 
 
-class Reading(NamedTuple):
+class ReaderOutput(NamedTuple):
     """What a reader makes of packed word vectors.
 
     Attributes:
@@ -51,10 +51,10 @@ class Reading(NamedTuple):
 
 
 class WordReaderForQuestionAnswering(CheckpointMixin):
-    """Base class: a subclass defines `read`, from word vectors to start and end logits.
+    """Base class: a subclass defines `compute_logits`, from word vectors to start and end logits.
 
     Attributes:
-        input_size: width of the vectors that `read` is given.
+        input_size: width of the vectors that `compute_logits` is given.
     """
 
     base_model_prefix = ""
@@ -263,33 +263,35 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
         real = (input_ids != self.config.pad_token_id) if attention_mask is None else attention_mask.to(torch.bool)
         is_context, is_question = self._parts(input_ids, real, token_type_ids)
         words, word_numbers = self.embeddings(input_ids, char_ids, inputs_embeds)
-        slots, places = (pack(mask)[0][:, : longest(mask)] for mask in (is_context, is_question))
-        context_mask, question_mask = is_context.gather(1, slots), is_question.gather(1, places)
-        context, question = (embedding(word_numbers.gather(1, positions), words) for positions in (slots, places))
-        ids = (input_ids.gather(1, slots), input_ids.gather(1, places))
+        context_at, question_at = (pack(mask)[0][:, : longest(mask)] for mask in (is_context, is_question))
+        context_mask, question_mask = is_context.gather(1, context_at), is_question.gather(1, question_at)
+        context, question = (
+            embedding(word_numbers.gather(1, positions), words) for positions in (context_at, question_at)
+        )
+        ids = (input_ids.gather(1, context_at), input_ids.gather(1, question_at))
         read_parts = self._with_features(context, question, context_mask, question_mask, *ids)
-        reading = self.read(*read_parts, context_mask, question_mask, output_attentions)
-        start, end = reading.start, reading.end
+        output = self.compute_logits(*read_parts, context_mask, question_mask, output_attentions)
+        start, end = output.start, output.end
         loss = None
         if start_positions is not None and end_positions is not None:
-            starts, ends = (unpack(logits, context_mask, slots, real) for logits in (start, end))
+            starts, ends = (unpack(logits, context_mask, context_at, real) for logits in (start, end))
             loss = span_loss(starts, ends, is_context, start_positions, end_positions)
         if not self.training:
             start, end = self.rescore(start, end, context_mask)
         return QuestionAnsweringModelOutput(
             loss=loss,
-            start_logits=unpack(start, context_mask, slots, real),
-            end_logits=unpack(end, context_mask, slots, real),
+            start_logits=unpack(start, context_mask, context_at, real),
+            end_logits=unpack(end, context_mask, context_at, real),
             hidden_states=tuple(
-                spread(of_context, context_mask, slots, real)
-                + (0 if of_question is None else spread(of_question, question_mask, places, real))
-                for of_context, of_question in ((context, question), *reading.states)
+                spread(of_context, context_mask, context_at, real)
+                + (0 if of_question is None else spread(of_question, question_mask, question_at, real))
+                for of_context, of_question in ((context, question), *output.states)
             )
             if output_hidden_states
             else None,
             attentions=None
-            if reading.attention is None
-            else (spread_attention(reading.attention, context_mask, slots, question_mask, places, real),),
+            if output.attention is None
+            else (spread_attention(output.attention, context_mask, context_at, question_mask, question_at, real),),
         )
 
     def _special_ids(
@@ -318,14 +320,14 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
         words = real & ~is_separator & ~is_first
         return (words & (token_type_ids == 1)) | is_first, words & (token_type_ids == 0)
 
-    def read(
+    def compute_logits(
         self,
         context: Tensor,
         question: Tensor,
         context_mask: Tensor,
         question_mask: Tensor,
         output_attentions: bool,
-    ) -> Reading:
+    ) -> ReaderOutput:
         """Compute start and end logits ``[B, S]`` from word vectors.
 
         Args:
@@ -335,7 +337,7 @@ class WordReaderForQuestionAnswering(CheckpointMixin):
             question_mask: ``[B, N]``, likewise.
             output_attentions: whether to return the attention.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define read(...)")
+        raise NotImplementedError(f"{type(self).__name__} must define compute_logits(...)")
 
     def attend(
         self, context: Tensor, question: Tensor, context_mask: Tensor, question_mask: Tensor, output_attentions: bool
@@ -377,11 +379,11 @@ def spread(states: Tensor, mask: Tensor, positions: Tensor, like: Tensor) -> Ten
 
 
 def spread_attention(
-    weights: Tensor, context_mask: Tensor, slots: Tensor, question_mask: Tensor, places: Tensor, like: Tensor
+    weights: Tensor, context_mask: Tensor, context_at: Tensor, question_mask: Tensor, question_at: Tensor, like: Tensor
 ) -> Tensor:
     """Scatter weights ``[B, H, S, N]`` to the positions of context and question in ``[B, H, L, L]``; zero elsewhere."""
     heads, context_length = weights.shape[1:3]
     rows = weights.flatten(1, 2).transpose(1, 2)  # [B, N, H * S]
-    columns = spread(rows, question_mask, places, like).unflatten(2, (heads, context_length))  # [B, L, H, S]
+    columns = spread(rows, question_mask, question_at, like).unflatten(2, (heads, context_length))  # [B, L, H, S]
     columns = columns.permute(0, 3, 2, 1).flatten(2)  # [B, S, H * L]
-    return spread(columns, context_mask, slots, like).unflatten(2, (heads, like.size(1))).transpose(1, 2)
+    return spread(columns, context_mask, context_at, like).unflatten(2, (heads, like.size(1))).transpose(1, 2)

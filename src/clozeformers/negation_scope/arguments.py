@@ -11,7 +11,7 @@ from ..modeling.attention import attention_class
 from ..modeling.configuration_negation_scope import NegationScopeConfigMixin
 from ..training.arguments import (
     UNLIMITED,
-    DataArguments,
+    DistillationArguments,
     ScriptTrainingArguments,
     load_head_config,
     resolve_model_arguments,
@@ -57,10 +57,10 @@ class NegationModelArguments:
 
 
 @dataclass
-class NegationDataArguments(DataArguments):
+class NegationDataArguments(DistillationArguments):
     """The corpora, and how they are encoded."""
 
-    path_fields: ClassVar[tuple[str, ...]] = (*DataArguments.path_fields, "teachers", "unlabelled_file")
+    path_fields: ClassVar[tuple[str, ...]] = (*DistillationArguments.path_fields, "unlabelled_file")
     corpus_format: Literal["cd-sco", "bioscope", "sfu", "jsonl"] | None = field(
         default=None, metadata={"help": "Format of all corpora; without it, detected for each."}
     )
@@ -72,13 +72,6 @@ class NegationDataArguments(DataArguments):
     )
     target: list[str] | None = field(
         default=None, metadata={"help": "What is learnt: scopes (of a new head), or cues too: cues scopes."}
-    )
-    teachers: list[str] | None = field(
-        default=None,
-        metadata={"help": "Negation scope models whose probabilities are learnt along with the annotation."},
-    )
-    teacher_weight: float = field(
-        default=0.5, metadata={"help": "Weight of the teachers where there is an annotation, from 0 to 1."}
     )
     unlabelled_file: list[str] | None = field(
         default=None, metadata={"help": "Texts, whole sentences a line, whose cues are learnt from the teachers alone."}
@@ -122,8 +115,6 @@ def resolve_arguments(
     """
     if data_args.unlabelled_file and not data_args.teachers:
         raise ValueError("--unlabelled_file has no annotation; give --teachers, the models to learn it from")
-    if not 0 <= data_args.teacher_weight <= 1:
-        raise ValueError(f"--teacher_weight is {data_args.teacher_weight}; it must be between 0 and 1")
     if model_args.attention_variant is not None:
         attention_class(model_args.attention_variant)
     name, revision = model_args.model_name_or_path, model_args.revision

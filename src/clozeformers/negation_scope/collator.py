@@ -7,9 +7,8 @@ from typing import Any
 
 import torch
 
+from ..modeling.losses import IGNORED_LABEL
 from .windows import NO_WORD
-
-IGNORED_LABEL = -100
 
 
 @dataclass

@@ -24,7 +24,7 @@ from .trainer import NegationScopeTrainer, probabilities_of_words
 _MAX_CONTEXT = 200  # words on either side of a cue, where a text has no sentence ends
 
 
-def teach(rows: Dataset, data_args: NegationDataArguments, args: NegationTrainingArguments) -> Dataset:
+def add_teacher_targets(rows: Dataset, data_args: NegationDataArguments, args: NegationTrainingArguments) -> Dataset:
     """Add the teachers' probabilities to training rows, and the rows of unlabelled texts.
 
     A teacher that was trained on known corpora teaches the rows of these, any other teaches all rows. The target of a

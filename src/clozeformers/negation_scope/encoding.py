@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from datasets import Dataset, concatenate_datasets
 
+from ..modeling.losses import IGNORED_LABEL
 from ..words import words_of_tokens
-from .collator import IGNORED_LABEL
 from .corpora.schema import Kind, sentence_id
 from .cue_labels import AFFIX, CUE, NO_CUE, PART
 from .cues import mark_candidates

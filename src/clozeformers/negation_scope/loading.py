@@ -51,7 +51,7 @@ def strata_of(rows: Dataset | None) -> list[tuple[str, str]]:
     """The corpus of each row, and whether there is a cue.
 
     Folds of these hold out the same cues, whether or not the sentences without one are read too: a teacher of scopes
-    has not seen the sentences that its pupil is scored on.
+    has not seen the sentences that its student is scored on.
     """
     if rows is None:
         return []

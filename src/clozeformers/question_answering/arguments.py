@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from transformers import AutoConfig
 
-from ..training.arguments import DataArguments, ScriptTrainingArguments, resolve_model_arguments
+from ..training.arguments import DistillationArguments, ScriptTrainingArguments, resolve_model_arguments
 from ..training.pretrained import loading
 
 # Lengths as in Yu et al. (2018), section 4.1.1; a trained model has its own values in its config.
@@ -38,10 +38,9 @@ class QAModelArguments:
 
 
 @dataclass
-class QADataArguments(DataArguments):
+class QADataArguments(DistillationArguments):
     """The questions, and how they are encoded."""
 
-    path_fields: ClassVar[tuple[str, ...]] = (*DataArguments.path_fields, "teachers")
     no_answer: bool = _option(
         False,
         "Questions may have no answer, as in SQuAD 2.0. The no-answer threshold for the test files is the best one "
@@ -51,11 +50,6 @@ class QADataArguments(DataArguments):
     simplify_questions: bool | None = _option(
         None, "Also read inverted and passive questions in their simple form; by default as the model was trained."
     )
-    teachers: list[str] | None = field(
-        default=None,
-        metadata={"help": "Trained models whose probabilities are learned along with the annotation."},
-    )
-    teacher_weight: float = _option(0.5, "Weight of the teachers, from 0 to 1.")
     max_length: int | None = _option(None, "Maximum words or pieces of an input, special tokens included.")
     max_question_length: int | None = _option(None, "Maximum words or pieces of a question; 50 for a new model.")
     doc_stride: int | None = _option(None, "Overlap of the windows of a long context; 128 for a new model.")
@@ -97,8 +91,6 @@ def resolve_arguments(model_args: QAModelArguments, data_args: QADataArguments) 
     """
     if (model_args.model_name_or_path is None) == (model_args.model_type is None):
         raise ValueError("give either --model_name_or_path of an existing model, or --model_type for a new one")
-    if not 0 <= data_args.teacher_weight <= 1:
-        raise ValueError(f"--teacher_weight is {data_args.teacher_weight}; it must be between 0 and 1")
     values = dict(_DEFAULTS)
     if model_args.model_name_or_path is not None:
         with loading(model_args.model_name_or_path, model_args.revision):

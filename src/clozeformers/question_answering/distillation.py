@@ -20,7 +20,9 @@ from .trainer import QuestionAnsweringTrainer
 Floats = NDArray[np.floating[Any]]
 
 
-def teach(rows: Dataset, features: Dataset, data_args: QADataArguments, args: QATrainingArguments) -> Dataset:
+def add_teacher_targets(
+    rows: Dataset, features: Dataset, data_args: QADataArguments, args: QATrainingArguments
+) -> Dataset:
     """Replace the labels of training features by probabilities of all positions.
 
     The target of a position is `teacher_weight` times the teachers' mean probability, plus the rest for the annotated

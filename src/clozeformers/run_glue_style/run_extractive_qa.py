@@ -23,7 +23,7 @@ from clozeformers.question_answering.arguments import (
     resolve_arguments,
 )
 from clozeformers.question_answering.card import CARD
-from clozeformers.question_answering.distillation import teach
+from clozeformers.question_answering.distillation import add_teacher_targets
 from clozeformers.question_answering.loading import article_titles, augment, load_corpora, load_model
 from clozeformers.question_answering.trainer import QuestionAnsweringTrainer, encode_corpus
 from clozeformers.training.experiment import Experiment
@@ -51,9 +51,9 @@ def main(arguments: list[str]) -> dict[str, Any]:
         train, validation = augmented.train, augmented.validation
         features = None
         if train is not None:
-            taught = data_args.teachers is not None
-            features = encode(train, "train", for_training=True, with_offsets=taught).features
-            features = teach(train, features, data_args, run.args) if taught else features
+            distils = data_args.teachers is not None
+            features = encode(train, "train", for_training=True, with_offsets=distils).features
+            features = add_teacher_targets(train, features, data_args, run.args) if distils else features
         trainer = QuestionAnsweringTrainer(
             model,
             run.args,

@@ -27,7 +27,7 @@ from clozeformers.negation_scope.arguments import (
 )
 from clozeformers.negation_scope.card import CARD
 from clozeformers.negation_scope.cue_scores import found_scores, lexicon_scores, negation_of_row
-from clozeformers.negation_scope.distillation import teach
+from clozeformers.negation_scope.distillation import add_teacher_targets
 from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled, join_features, label_sentences
 from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids, strata_of, with_cues
 from clozeformers.negation_scope.predictions import write_found, write_predictions
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> dict[str, Any]:
         train, validation = run.corpora.train, run.corpora.validation
         scopes = None if train is None else with_cues(train)
         if scopes is not None and data_args.teachers:
-            scopes = teach(scopes, data_args, run.args)
+            scopes = add_teacher_targets(scopes, data_args, run.args)
         model, tokenizer = load_model(model_args, data_args, scopes)
         encode = partial(
             encode_dataset,

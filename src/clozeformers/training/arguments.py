@@ -70,6 +70,25 @@ class DataArguments:
 
 
 @dataclass
+class DistillationArguments(DataArguments):
+    """`DataArguments` of tasks whose models can be distilled."""
+
+    path_fields: ClassVar[tuple[str, ...]] = (*DataArguments.path_fields, "teachers")
+
+    teachers: list[str] | None = field(
+        default=None, metadata={"help": "Trained models whose probabilities are learned along with the annotation."}
+    )
+    teacher_weight: float = field(
+        default=0.5, metadata={"help": "Weight of the teachers where there is an annotation, from 0 to 1."}
+    )
+
+    def __post_init__(self) -> None:
+        """Validate the weight."""
+        if not 0 <= self.teacher_weight <= 1:
+            raise ValueError(f"--teacher_weight is {self.teacher_weight}; it must be between 0 and 1")
+
+
+@dataclass
 class ScriptTrainingArguments(TrainingArguments):
     """`TrainingArguments` with repeats over seeds and folds, early stopping, and batches of similar length.
 

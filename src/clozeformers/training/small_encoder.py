@@ -22,7 +22,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, A
 
 from ..errors import run_script
 from ..files import atomic_folder, read_text
-from .imitation import imitate
+from .encoder_distillation import distill_encoder
 from .pretrained import loading
 
 # Latin letters and marks, Greek, general punctuation: no word of these scripts becomes unknown.
@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> None:
     if given.steps:
         with loading(given.encoder):
             teacher = AutoModel.from_pretrained(given.encoder)
-        error = imitate(model.base_model, teacher, tokenizer, lines, steps=given.steps)
+        error = distill_encoder(model.base_model, teacher, tokenizer, lines, steps=given.steps)
         print(f"mean squared error of the states: {error:.4f}")
     if given.vocab_size:
         tokenizer = cut_vocabulary(model, tokenizer, frequent_pieces(tokenizer, lines, given.vocab_size))

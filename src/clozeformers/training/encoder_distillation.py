@@ -1,4 +1,4 @@
-"""An encoder that was cut learns to give the states of the whole one, on plain text."""
+"""Distillation of an encoder: a smaller one is trained on its hidden states, on plain text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _WARMUP = 0.05
 _LAST_STEPS = 100
 
 
-def imitate(student: Any, teacher: Any, tokenizer: Any, lines: Sequence[str], *, steps: int, seed: int = 0) -> float:
+def distill_encoder(
+    student: Any, teacher: Any, tokenizer: Any, lines: Sequence[str], *, steps: int, seed: int = 0
+) -> float:
     """Train an encoder on the last hidden states of another one.
 
     Args:
