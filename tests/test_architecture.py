@@ -17,11 +17,10 @@ from .scripts import ROOT
 
 PACKAGE = Path(clozeformers.__file__).parent
 ROOMS = {task.name for task in TASKS}
-SHARED = {"training", "analysis", "metrics", "errors", "files", "text", "words", "voting", "lazy"}
+SHARED = {"training", "analysis", "drawings", "metrics", "errors", "files", "text", "words", "voting", "lazy"}
 ALLOWED = {
     "modeling": {"modeling"},
     "pipelines": {"modeling", "pipelines", "files", "text", "words", "voting", *ROOMS},
-    "drawings": {"drawings", "modeling", "files", "words", *ROOMS},
     "page": {"page", "drawings", "errors", "text", *ROOMS},
     **{room: {"modeling", *SHARED, room} for room in ROOMS},
     **{shared: SHARED | {"modeling"} for shared in SHARED},

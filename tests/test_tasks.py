@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,5 +110,8 @@ def test_every_row_is_whole() -> None:
         assert task_named(task.name) is task_named(task.pipeline_name) is task
         if task.has_analysis:
             assert callable(task.analysis.analyze_files)
+        assert callable(task.drawing.render)
+    with pytest.raises(ValueError, match="results of 'negation-scope' cannot be drawn"):
+        _ = replace(task_named("negation-scope"), has_drawing=False).drawing
     with pytest.raises(ValueError, match="there is no task 'sentiment'; there are negation-scope, extractive"):
         task_named("sentiment")

@@ -50,6 +50,7 @@ class Task:
         script: module of `run_glue_style` that trains and scores.
         tokenizer: of the models; None if each model has its backbone's.
         has_analysis: whether the task has an error analysis.
+        has_drawing: whether results can be drawn.
         has_votes: whether files of predictions of several models can vote.
     """
 
@@ -61,6 +62,7 @@ class Task:
     script: str
     tokenizer: type | None = None
     has_analysis: bool = False
+    has_drawing: bool = False
     has_votes: bool = False
 
     @property
@@ -73,6 +75,13 @@ class Task:
     def analysis(self) -> ModuleType:
         """Error analysis: the module `analysis`, with `is_data_file` and `analyze_files`."""
         return self._module("analysis")
+
+    @property
+    def drawing(self) -> ModuleType:
+        """Drawings of results: the module `drawing`, with `render`."""
+        if not self.has_drawing:
+            raise ValueError(f"results of {self.pipeline_name!r} cannot be drawn")
+        return self._module("drawing")
 
     @property
     def vote_scores(self) -> Callable[..., dict[str, float]] | None:
@@ -98,6 +107,7 @@ TASKS: tuple[Task, ...] = (
         auto_model=AutoModelForTokenClassification,
         models=NEGATION_SCOPE_MODELS,
         script="run_negation_scope",
+        has_drawing=True,
     ),
     Task(
         name="question_answering",
@@ -106,6 +116,7 @@ TASKS: tuple[Task, ...] = (
         auto_model=AutoModelForQuestionAnswering,
         models=(QANetForQuestionAnswering, BiDAFForQuestionAnswering),
         script="run_extractive_qa",
+        has_drawing=True,
         tokenizer=WordCharTokenizer,
         has_analysis=True,
         has_votes=True,
@@ -117,6 +128,7 @@ TASKS: tuple[Task, ...] = (
         auto_model=AutoModelForMultipleChoice,
         models=WN_DUMA_MODELS,
         script="run_abstract_cloze",
+        has_drawing=True,
         has_analysis=True,
     ),
 )

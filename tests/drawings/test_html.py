@@ -9,10 +9,10 @@ from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
-from clozeformers.drawings.cloze import draw_options
+from clozeformers.abstract_cloze.drawing import draw_options
 from clozeformers.drawings.html import STYLE, Html, Span, element, fraction, join, number
-from clozeformers.drawings.negation import CueReading, draw_negation
-from clozeformers.drawings.question import WordEnds, draw_answers
+from clozeformers.negation_scope.drawing import CueAttention, draw_negation
+from clozeformers.question_answering.drawing import WordEnds, draw_answers
 from clozeformers.words import split_words
 
 HOSTILE = "<script>alert(\"1\")</script> & 'it' is </p> not ${1 + 1} {{value}} `x`"
@@ -53,9 +53,9 @@ def cue(text: str, part: str, *scope: str, probability: float = 0.25) -> dict[st
     return {"cue": span(text, part), "scope": [span(text, each) for each in scope], "score": 0.9, "words": words}
 
 
-def reading(text: str, *pieces: str) -> CueReading:
+def reading(text: str, *pieces: str) -> CueAttention:
     count = len(split_words(text))
-    return CueReading(list(pieces), [[1 / len(pieces)] * len(pieces)] * count, [float(n) for n in range(count)])
+    return CueAttention(list(pieces), [[1 / len(pieces)] * len(pieces)] * count, [float(n) for n in range(count)])
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -135,7 +135,7 @@ def test_without_cues_words_or_numbers() -> None:
 def test_numbers_that_are_none(value: float) -> None:
     text = "not me"
     odd = cue(text, "not", "me", probability=value) | {"score": value}
-    root = parsed(draw_negation(text, [odd], [CueReading(["not"], [[value], [value]], [value, value])]))
+    root = parsed(draw_negation(text, [odd], [CueAttention(["not"], [[value], [value]], [value, value])]))
     assert "score –" in content(root)
     answer = {"answer": "me", "start": 4, "end": 6, "score": value}
     parsed(draw_answers(text, [answer], [WordEnds(4, 6, value, value)]))

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from clozeformers.drawings.terminal import answer_lines, option_lines, scope_lines, terminal_has_colour, to_text
+from clozeformers.abstract_cloze.drawing import option_lines
+from clozeformers.drawings.terminal import terminal_has_colour, to_text
+from clozeformers.negation_scope.drawing import scope_lines
+from clozeformers.question_answering.drawing import answer_lines
 
 from ..cloze_models import ARTICLE, OPTIONS, QUESTION
 from ..hub_models import SENTENCE, tiny_pipeline
@@ -158,6 +161,6 @@ def test_one_input_is_drawn(given: Any, pipelines: dict[str, Any]) -> None:
 
 
 def test_code_of_a_checkpoint_needs_the_package_to_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "clozeformers.drawings.rendering", None)
+    monkeypatch.setitem(sys.modules, "clozeformers.tasks", None)
     with pytest.raises(ImportError, match="pip install clozeformers"):
         tiny_pipeline("bert").render(SENTENCE)

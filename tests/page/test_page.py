@@ -13,8 +13,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from clozeformers import cli
+from clozeformers.abstract_cloze.drawing import article_attentions
 from clozeformers.cli import main
-from clozeformers.drawings.readings import read_article, read_cues
+from clozeformers.negation_scope.drawing import cue_attentions
 from clozeformers.page import app, tabs
 from clozeformers.page.tabs import TABS, Shown, Tab
 
@@ -118,10 +119,10 @@ def test_long_texts(pipelines: dict[str, Any], monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_models_without_weights() -> None:
-    assert "no attention to the cue" in str(read_cues(tiny_pipeline("bert", num_attention_blocks=0), "not", []))
+    assert "no attention to the cue" in str(cue_attentions(tiny_pipeline("bert", num_attention_blocks=0), "not", []))
     texts = (ARTICLE, QUESTION, OPTIONS)
-    assert "no co-attention" in str(read_article(tiny_cloze(num_co_attention_layers=0), *texts))
-    assert "without the article" in str(read_article(tiny_cloze(use_article=False), *texts))
+    assert "no co-attention" in str(article_attentions(tiny_cloze(num_co_attention_layers=0), *texts))
+    assert "without the article" in str(article_attentions(tiny_cloze(use_article=False), *texts))
     shown = CLOZE.show(tiny_cloze(num_co_attention_layers=0), *INPUTS["cloze"])
     assert "no co-attention whose weights could be shown" in shown.drawing
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..drawings.terminal import scope_lines, terminal_has_colour, to_text
+from ..drawings.terminal import terminal_has_colour, to_text
 from .app import app
 from .loading import load_pipeline
 
@@ -78,6 +78,8 @@ def demo() -> None:
 
 
 def _show(negation: Any, text: str) -> None:
+    from ..negation_scope.drawing import scope_lines
+
     print(to_text(scope_lines(text, negation(text)), terminal_has_colour()), flush=True)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from ..drawings.terminal import scope_lines, terminal_has_colour, to_text
+from ..drawings.terminal import terminal_has_colour, to_text
 from .app import app
 from .loading import load_pipeline
 
@@ -26,6 +26,8 @@ def scope(texts: Sequence[str], model: str | None, convention: str | None, as_js
 
     TEXT "-" stands for the lines of the standard input.
     """
+    from ..negation_scope.drawing import scope_lines
+
     negation = load_pipeline(model, "negation-scope")
     colour = terminal_has_colour()
     for text in _lines(texts):

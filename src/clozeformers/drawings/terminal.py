@@ -9,8 +9,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ..abstract_cloze.questions import PLACEHOLDER
-
 _BAR = 20  # characters
 _BRACKETS = {"cue": ("[", "]"), "scope": ("{", "}"), "answer": ("[", "]")}
 STYLES = {"cue": "bold red", "scope": "underline green", "answer": "bold green", "bar": "blue"}  # as Rich names them
@@ -45,53 +43,12 @@ def _marked(text: str, kind: str, colour: bool) -> str:
     return f"{before}{text}{after}"
 
 
-def scope_lines(text: str, cues: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """Mark cues and scopes in a text.
-
-    Args:
-        text: the input of `pipeline("negation-scope")`.
-        cues: its results.
-
-    Returns:
-        One line a cue, or the text on one line if it has none.
-    """
-    # The cue last: it replaces the scope where they overlap.
-    marks = [[("scope", cue["scope"]), ("cue", cue["cue"].get("parts", [cue["cue"]]))] for cue in cues]
-    return [_line(text, own) for own in marks] or [_line(text, [])]
-
-
-def answer_lines(context: str, answers: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """Mark the best answer in its context, and list all answers with their scores.
-
-    Args:
-        context: of the question.
-        answers: the results of `pipeline("extractive-question-answering")`, best first.
-    """
-    best = answers[0]
-    named = [(printable(answer["answer"]) or "(no answer)", answer["score"]) for answer in answers]
-    return [_line(context, [("answer", [best] if best["answer"] else [])]), *_bars(named)]
-
-
-def option_lines(question: str, options: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """Fill in the best option, and list all options with their scores and the definitions that were read.
-
-    Args:
-        question: with the placeholder.
-        options: the results of `pipeline("abstract-cloze")`, best first.
-    """
-    before, _, after = map(printable, question.partition(PLACEHOLDER))
-    lines: list[Line] = [[Part(before), Part(printable(options[0]["option"]), "answer"), Part(after)]]
-    for option, bar in zip(options, _bars([(printable(one["option"]), one["score"]) for one in options]), strict=True):
-        lines += [bar, *([Part(f"    {printable(definition)}")] for definition in option["definitions"])]
-    return lines
-
-
 def printable(text: str) -> str:
     """Replace line breaks, which would end a line, and other control characters, which could steer the terminal."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def _bars(named: Sequence[tuple[str, float]]) -> list[Line]:
+def bars(named: Sequence[tuple[str, float]]) -> list[Line]:
     """A line a name: its probability, a bar, and the name."""
     return [
         [Part(f"{score:5.2f} "), Part(bar := "█" * round(_BAR * score), "bar"), Part(f"{'':{_BAR - len(bar)}} {name}")]
@@ -99,7 +56,7 @@ def _bars(named: Sequence[tuple[str, float]]) -> list[Line]:
     ]
 
 
-def _line(text: str, marks: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> Line:
+def line(text: str, marks: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> Line:
     """A text on one line, with the spans of each kind marked; later kinds replace earlier ones."""
     kinds = [""] * len(text)
     for kind, spans in marks:

@@ -9,14 +9,12 @@ from math import exp
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from ..drawings.cloze import draw_options
+from ..abstract_cloze.drawing import article_attentions, draw_options
 from ..drawings.html import Html, drawing, element
-from ..drawings.negation import cue_name, draw_negation
-from ..drawings.question import draw_answers
-from ..drawings.readings import read_answers, read_article, read_cues
-from ..drawings.rendering import MOST_CUES
 from ..errors import is_user_error
 from ..negation_scope.cues import CORPUS_HAS_AFFIXES
+from ..negation_scope.drawing import MOST_CUES, cue_attentions, cue_name, draw_negation
+from ..question_answering.drawing import draw_answers, word_ends
 from ..text import check_text
 
 AUTOMATIC = "automatic"
@@ -110,7 +108,7 @@ def find_negations(pipeline: Any, text: str, convention: str) -> tuple[str, Html
     text = check_text(text, "the text")
     chosen = None if convention == AUTOMATIC else convention
     cues = pipeline(text, convention=chosen, return_words=True)
-    drawn = draw_negation(text, cues, read_cues(pipeline, text, cues[:MOST_CUES], chosen) if cues else "")
+    drawn = draw_negation(text, cues, cue_attentions(pipeline, text, cues[:MOST_CUES], chosen) if cues else "")
     found = ", ".join(map(cue_name, cues))
     return f"{_count(len(cues), 'negation cue')}{': ' * bool(found)}{found}", drawn, cues
 
@@ -122,7 +120,7 @@ def find_answers(pipeline: Any, question: str, passage: str, answers: str) -> tu
     found = pipeline(question=question, context=passage, top_k=int(answers) + 1, **options)
     factor = exp(getattr(pipeline.model.config, "no_answer_threshold", None) or 0.0)
     found = sorted(found, key=lambda answer: -answer["score"] * (1.0 if answer["answer"] else 1.0 / factor))
-    words, windows = read_answers(pipeline, question, passage)
+    words, windows = word_ends(pipeline, question, passage)
     best = found[0]["answer"]
     return f"Answer: {best}" if best else "No answer", draw_answers(passage, found, words, windows), found
 
@@ -131,7 +129,7 @@ def rank_options(pipeline: Any, summary: str, options: str, article: str) -> tup
     """The tab for abstract cloze."""
     given = [line.strip() for line in options.splitlines() if line.strip()]
     ranked = pipeline(article=article, question=summary, options=given)
-    drawn = draw_options(article, summary, ranked, read_article(pipeline, article, summary, given))
+    drawn = draw_options(article, summary, ranked, article_attentions(pipeline, article, summary, given))
     return f"Best option: {ranked[0]['option']}", drawn, ranked
 
 

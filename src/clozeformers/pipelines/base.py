@@ -151,12 +151,12 @@ class TextPipeline(Pipeline):
             TypeError, ValueError: as for a call.
         """
         try:  # by name: the code of a checkpoint does without the drawings
-            drawings = import_module("clozeformers.drawings.rendering")
+            tasks = import_module("clozeformers.tasks")
         except ModuleNotFoundError as error:
             raise ImportError(
                 "drawings need the package clozeformers; install it with: pip install clozeformers"
             ) from error
-        return drawings.render(self, *inputs, **parameters)
+        return tasks.task_named(self.task).drawing.render(self, *inputs, **parameters | {"on_error": "raise"})
 
     def _run(
         self,

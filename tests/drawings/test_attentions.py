@@ -1,4 +1,4 @@
-"""What a model has read: the numbers of the drawings are those that the model computes."""
+"""What a model attends to: the numbers of the drawings are those that the model computes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 import torch
 
 from clozeformers import AlbertWithWNDuma, BertWithWNDuma, RobertaWithWNDuma, XLNetWithWNDuma
+from clozeformers.abstract_cloze.drawing import article_attentions
 from clozeformers.abstract_cloze.encoding import article_spans, encode_questions
 from clozeformers.abstract_cloze.questions import cloze_question_of
-from clozeformers.drawings import readings
-from clozeformers.drawings.readings import read_answers, read_article, read_cues
+from clozeformers.negation_scope import drawing
+from clozeformers.negation_scope.drawing import cue_attentions
+from clozeformers.question_answering.drawing import word_ends
 
 from ..cloze_models import ARTICLE, OPTIONS, QUESTION
 from ..hub_models import tiny_pipeline, tiny_word_reader
@@ -27,7 +29,7 @@ def test_what_words_read_is_what_the_model_computes(fields: dict[str, Any]) -> N
     negation = tiny_pipeline("bert", **fields)
     text = "no man is unknown"
     cues = negation({"text": text, "cues": ["no", "un"]}, return_words=True)
-    found = read_cues(negation, text, cues)
+    found = cue_attentions(negation, text, cues)
     assert not isinstance(found, str)
     for cue, reading in zip(cues, found, strict=True):
         given = {"text": text, "cues": [[cue["cue"]["start"], cue["cue"]["end"]]]}
@@ -51,9 +53,9 @@ def test_what_words_read_is_what_the_model_computes(fields: dict[str, Any]) -> N
 def test_what_words_of_long_sentences_read(monkeypatch: pytest.MonkeyPatch) -> None:
     negation = tiny_pipeline("bert")
     cues = negation(LONG, return_words=True)
-    found = read_cues(negation, LONG, cues)
-    monkeypatch.setattr(readings, "_BATCH_SIZE", 1)
-    again = read_cues(negation, LONG, cues)
+    found = cue_attentions(negation, LONG, cues)
+    monkeypatch.setattr(drawing, "_BATCH_SIZE", 1)
+    again = cue_attentions(negation, LONG, cues)
     for cue, reading, other in zip(cues, found, again, strict=True):
         assert len(reading.lengths) == len(reading.weights) == len(cue["words"])
         assert reading.lengths == pytest.approx(other.lengths, abs=1e-4)
@@ -64,7 +66,7 @@ def test_what_words_of_long_sentences_read(monkeypatch: pytest.MonkeyPatch) -> N
 def test_probabilities_of_the_ends(kind: str) -> None:
     reader = tiny_word_reader(kind)
     question, passage, _ = INPUTS["question"]
-    words, windows = read_answers(reader, question, passage)
+    words, windows = word_ends(reader, question, passage)
     assert windows == 1
     assert [passage[word.start : word.end] for word in words] == re.findall(r"\w+|[^\w\s]", passage)
     best = reader(question, passage)
@@ -72,7 +74,7 @@ def test_probabilities_of_the_ends(kind: str) -> None:
     [last] = [word for word in words if word.end == best["end"]]
     assert first.begins * last.ends == pytest.approx(best["score"], abs=1e-6)
     assert 0 < sum(word.begins for word in words) < 1, "the rest is that of no answer"
-    words, windows = read_answers(reader, question, passage * 12)
+    words, windows = word_ends(reader, question, passage * 12)
     assert windows > 1
     assert [word.start for word in words] == sorted({word.start for word in words})
 
@@ -83,7 +85,7 @@ def test_attention_to_the_article(model_class: Any, which: str) -> None:
     cloze = tiny_cloze(model_class, article_sentences=which)
     cloze._preprocess_params["max_option_length"] = 60
     for article in (ARTICLE, f"  {ARTICLE} " * 5):
-        found = read_article(cloze, article, QUESTION, OPTIONS)
+        found = article_attentions(cloze, article, QUESTION, OPTIONS)
         assert not isinstance(found, str)
         for spans in found:
             assert [span[:2] for span in spans] == sorted({span[:2] for span in spans})
