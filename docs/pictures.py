@@ -1,6 +1,7 @@
 """Take the README's pictures from what `render` draws: `make pictures`, or `make pictures CLOZE=folder` for all three.
 
 Each picture has the result that it shows beside it, as JSON, which the tests compare with that of the packaged model.
+That of abstract cloze, which has none, names the model that was given.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def main() -> None:
                 rendering = drawn(task, cloze if task == "abstract-cloze" else None)
                 page.set_content(f'<body style="margin: 0.5rem 1rem; font: 16px sans-serif">{rendering._repr_html_()}')
                 page.screenshot(path=PICTURES / f"{task}.png", full_page=True)
-                text = json.dumps({"input": example, "result": rendering.result}, ensure_ascii=False, indent=1)
+                shown = {"input": example, "result": rendering.result}
+                shown |= {"model": Path(cloze).name} if task == "abstract-cloze" else {}
+                text = json.dumps(shown, ensure_ascii=False, indent=1)
                 (PICTURES / f"{task}.json").write_text(text + "\n", encoding="utf-8")
                 print(PICTURES / f"{task}.png")
         browser.close()

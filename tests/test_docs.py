@@ -227,6 +227,18 @@ def test_pictures_show_what_the_packaged_models_say(task: str) -> None:
         json.loads(json.dumps(each), parse_float=lambda x: round(float(x), 2)) for each in (shown["result"], found)
     ]
     assert rounded[0] == rounded[1]
-    path = f"docs/assets/pictures/{task}.png"
-    assert (ROOT / path).read_bytes().startswith(b"\x89PNG")
-    assert f"]({path})" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme_has_a_picture_of_each_task() -> None:
+    pictures, readme = (
+        runpy.run_path(str(ROOT / "docs" / "pictures.py")),
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+    )
+    for task in pictures["EXAMPLES"]:
+        path = f"docs/assets/pictures/{task}.png"
+        assert (ROOT / path).read_bytes().startswith(b"\x89PNG")
+        assert f"]({path})" in readme
+    shown = json.loads((pictures["PICTURES"] / "abstract-cloze.json").read_text(encoding="utf-8"))
+    assert shown["input"] == pictures["EXAMPLES"]["abstract-cloze"]
+    assert f"`{shown['model']}`" in readme
+    assert sum(option["score"] for option in shown["result"]) == pytest.approx(1)

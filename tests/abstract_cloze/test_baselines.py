@@ -112,7 +112,7 @@ def test_baselines_and_ensembles_are_rows_of_the_table(tmp_path: Path, capsys: p
         == 0
     )
     table, score = capsys.readouterr().out, longest["scores"]["test"]["accuracy"]["mean"]
-    assert f"| the longest option | – | article, question with option | {score:.2f}" in table
+    assert f"| the longest option | – | options | {score:.2f}" in table
     assert "| ensemble | – | ngrams, longest |" in table
     assert "the right option never occurs in the article" in (tmp_path / "ngrams" / "README.md").read_text().replace(
         "\n  ", " "

@@ -185,6 +185,8 @@ def test_options() -> None:
     assert (content(heat), heat.get("title"), heat.get("style")) == ("car", "0.25", "--v:1.000")
     told = draw_options("The car is new.", "It is @placeholder.", options, "This model has no co-attention.")
     assert content(parsed(told)).endswith("This model has no co-attention.")
+    undefined = parsed(draw_options("", "It is @placeholder.", [one | {"definitions": []} for one in options], ""))
+    assert content(undefined).count("definition") == 1
 
 
 def test_elements() -> None:

@@ -56,8 +56,10 @@ def draw_options(
     """
     before, _, after = question.partition(PLACEHOLDER)
     best = element("mark", options[0]["option"], class_="cf-mark")
-    items = [element("li", *_option(option)) for option in options]
+    defined = any(option["definitions"] for option in options)
+    items = [element("li", *_option(option, defined)) for option in options]
     parts: list[str] = [element("p", before, best, after, class_="cf-text"), element("ol", *items, class_="cf-bars")]
+    parts += [] if defined else [note("No definition of any option was read.")]
     parts.append(element("h3", "What each option looked at"))
     if isinstance(looked_at, str):
         parts.append(note(looked_at))
@@ -69,10 +71,11 @@ def draw_options(
     return drawing(*parts)
 
 
-def _option(option: Mapping[str, Any]) -> list[Html]:
-    found = option["definitions"]
+def _option(option: Mapping[str, Any], defined: bool) -> list[Html]:
+    """The bar of an option; below it, if any option was defined, its definitions."""
+    row, found = [element("span", option["option"], class_="cf-name"), bar(option["score"])], option["definitions"]
     definitions = element("ul", *(element("li", one) for one in found)) if found else note("no definition was read")
-    return [element("span", option["option"], class_="cf-name"), bar(option["score"]), definitions]
+    return [*row, definitions] if defined else row
 
 
 def _looked_at(article: str, option: str, words: Sequence[Span], is_best: bool) -> Html:
