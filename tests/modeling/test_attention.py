@@ -27,7 +27,7 @@ from clozeformers.modeling.orthogonal_attention import (
     MultiplicationAttention,
     MultipliedSummaryBeta,
     OrthogonalAttention,
-    QueryWrittenMap,
+    QueryGeneratedMap,
 )
 
 from .tiny_models import NEGATION, logits_of, negation_inputs
@@ -103,11 +103,11 @@ def test_the_names() -> None:
     assert {"OA-C", "OA-CA", "OA-EM", "OA-EMB", "trilinear", "bidaf", "dot", "self", "combined"} == set(ATTENTIONS)
 
 
-@pytest.mark.parametrize("base", [QueryContextAttention, Alpha, QueryWrittenMap])
+@pytest.mark.parametrize("base", [QueryContextAttention, Alpha, QueryGeneratedMap])
 def test_unfinished_classes_name_the_missing_method(base: type) -> None:
     tensors = [torch.zeros(1, 1, SIZE)] * 2
     masks = [torch.ones(1, 1, dtype=torch.bool)] * 2
-    missing = "write" if base is QueryWrittenMap else "forward"
+    missing = "generate_weights" if base is QueryGeneratedMap else "forward"
     with pytest.raises(NotImplementedError, match=f"{base.__name__} must define {missing}"):
         base()(*tensors, *masks) if base is QueryContextAttention else base(SIZE, 2)(*tensors)
 

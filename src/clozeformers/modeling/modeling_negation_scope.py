@@ -61,7 +61,7 @@ class NegationScopeOutput(TokenClassifierOutput):
     cue_positions: Tensor | None = None
 
 
-class SelfAttention(nn.Module):
+class UnprojectedSelfAttention(nn.Module):
     """Multi-head self-attention whose heads are concatenated and not projected (section 3.1)."""
 
     def __init__(self, hidden_size: int, num_heads: int) -> None:
@@ -90,7 +90,7 @@ class QueryContextBlock(GradientCheckpointingLayer):
             nn.Identity() if same_size else FanInLinear(self.attention.output_size, hidden_size, bias=False)
         )
         self.attention_norm = nn.LayerNorm(hidden_size)
-        self.self_attention = SelfAttention(hidden_size, num_heads)
+        self.self_attention = UnprojectedSelfAttention(hidden_size, num_heads)
         self.intermediate = FanInLinear(hidden_size, hidden_size)
         self.output = FanInLinear(hidden_size, hidden_size)
         self.output_norm = nn.LayerNorm(hidden_size)

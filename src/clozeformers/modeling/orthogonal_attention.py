@@ -11,7 +11,7 @@ For one head, a context C of m positions and a query Q of n positions::
 
 The four variants of section 3.3 differ in alpha and beta. Both of the paper's alphas are, for a given query position,
 a linear map of the context followed by ReLU. The matrix of that map is a function of the query position and small
-(d_k x d_k per head), so one batched product serves all heads and positions: see `QueryWrittenMap`.
+(d_k x d_k per head), so one batched product serves all heads and positions: see `QueryGeneratedMap`.
 
 Shapes: B batch, M context length, N query length, H heads, D hidden size, d_k = D / H.
 """
@@ -84,7 +84,7 @@ class Alpha(_Part):
         raise NotImplementedError(f"{type(self).__name__} must define forward(context, query)")
 
 
-class QueryWrittenMap(Alpha):
+class QueryGeneratedMap(Alpha):
     """``alpha(C, Q)[i, j] = ReLU(ReLU(C W0 + b0)[i] A_j + a_j)``, with ``A_j`` and ``a_j`` computed from query j."""
 
     def __init__(self, hidden_size: int, num_heads: int) -> None:
@@ -92,34 +92,34 @@ class QueryWrittenMap(Alpha):
         self.context_projection = FanInLinear(hidden_size, hidden_size)
         self.output = HeadwiseParameters(num_heads, self.head_size, self.head_size)
 
-    def write(self, query: Tensor) -> tuple[Tensor, Tensor]:
+    def generate_weights(self, query: Tensor) -> tuple[Tensor, Tensor]:
         """``[B, N, D] -> A [B, H, N, d_k (in), d_k (out)]`` and ``a``, broadcastable to ``[B, H, N, d_k]``."""
-        raise NotImplementedError(f"{type(self).__name__} must define write(query)")
+        raise NotImplementedError(f"{type(self).__name__} must define generate_weights(query)")
 
     def forward(self, context: Tensor, query: Tensor) -> Tensor:
         """``[B, M, D], [B, N, D] -> [B, H, M, N, d_k]``."""
         context = split_heads(self.context_projection(context).relu(), self.num_heads)
-        matrix, bias = self.write(query)
+        matrix, bias = self.generate_weights(query)
         all_queries = matrix.transpose(2, 3).flatten(3)  # [B, H, d_k, N * d_k]
         features = (context @ all_queries).unflatten(-1, (query.size(1), self.head_size))
         return (features + bias.unsqueeze(2)).relu()
 
 
-class MultiplicationAlpha(QueryWrittenMap):
+class MultiplicationAlpha(QueryGeneratedMap):
     """Elementwise product of context and query (OA-EM, OA-EMB; section 3.3.1): ``ReLU((c[i] * q[j]) W2 + b2)``."""
 
     def __init__(self, hidden_size: int, num_heads: int) -> None:
         super().__init__(hidden_size, num_heads)
         self.query_projection = FanInLinear(hidden_size, hidden_size)
 
-    def write(self, query: Tensor) -> tuple[Tensor, Tensor]:
+    def generate_weights(self, query: Tensor) -> tuple[Tensor, Tensor]:
         """A_j is W2 with its rows scaled by q[j]."""
         scale = split_heads(self.query_projection(query).relu(), self.num_heads)
         weight, bias = self.output()
         return scale.unsqueeze(-1) * weight.unsqueeze(1), bias.unsqueeze(1)
 
 
-class ConvolutionAlpha(QueryWrittenMap):
+class ConvolutionAlpha(QueryGeneratedMap):
     """1-D convolution of the context with filters computed from the query (OA-C, OA-CA; section 3.3.3).
 
     Each query position gives sqrt(d_k) filters of width and stride sqrt(d_k), with one bias each. The feature map,
@@ -134,7 +134,7 @@ class ConvolutionAlpha(QueryWrittenMap):
         self.filters = FanInLinear(hidden_size, hidden_size)
         self.filter_biases = FanInLinear(hidden_size, num_heads * self.width)
 
-    def write(self, query: Tensor) -> tuple[Tensor, Tensor]:
+    def generate_weights(self, query: Tensor) -> tuple[Tensor, Tensor]:
         """A_j is the product of the convolution and the linear layer after it."""
         filters = split_heads(self.filters(query), self.num_heads).unflatten(-1, (self.width, self.width))
         filter_biases = split_heads(self.filter_biases(query), self.num_heads)
