@@ -393,6 +393,8 @@ def _parse(path: str | Path, first_line: int, text: str, hint: str) -> Any:
         raise CorpusError(path, first_line + error.lineno - 1, _with_hint(problem, hint)) from None
     except RecursionError:
         raise CorpusError(path, first_line, _with_hint("the JSON is nested too deeply", hint)) from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise CorpusError(path, first_line, _with_hint(f"{truncate_repr(text.strip())}: {error}", hint)) from None
 
 
 def _with_hint(problem: str, hint: str) -> str:

@@ -70,6 +70,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[Negatio
     [
         (b'{"tokens": ["No"', '\'{"tokens": ["No"\' is not JSON'),
         (b"[" * 100_000, "nested too deeply"),
+        (b'{"id": ' + b"1" * 5000 + b"}", "Exceeds the limit (4300 digits)"),
         (b'["No"]', "['No'] is not a JSON object"),
         ({"tokens": ["No"], "cue": [1]}, "scope is None; it must be a list"),
         (LINE | {"cues": []}, "unknown field 'cues'; the fields are id, corpus, kind, tokens, cue, cue_text, scope"),

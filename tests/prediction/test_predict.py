@@ -169,6 +169,9 @@ def test_parts_of_other_settings_or_rows_are_left(model: str, tmp_path: Path, ca
     assert main(command) == 2
     assert "whose sizes of files differed" in capsys.readouterr().err
     assert read(tmp_path / "out") == before
+    (tmp_path / "out" / "manifest.json").write_text('{"settings": 5}')
+    assert main(command) == 2
+    assert "manifest.json is damaged: it has no settings; give another folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,8 @@ def test_a_recipe_extends_another(tmp_path: Path) -> None:
         ("learnin_rate: 1\n", "no field 'learnin_rate'"),
         ("- a\n- b\n", "a recipe is a mapping"),
         ("a: [", "cannot be"),
+        ("a: 2024-02-30\n", "cannot be read: day is out of range"),
+        (f"seed: {'1' * 5000}\n", "cannot be read: Exceeds the limit"),
     ],
 )
 def test_a_wrong_recipe_is_refused_with_its_name(text: str, message: str, tmp_path: Path) -> None:

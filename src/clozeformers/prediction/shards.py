@@ -50,7 +50,9 @@ class Shards:
         """Check the folder, and remove what a killed command has left unfinished."""
         manifest = self.folder / MANIFEST
         if any(self.folder.glob("part-*")):
-            known = read_json_object(manifest, "give another folder")["settings"]
+            known = read_json_object(manifest, "give another folder").get("settings")
+            if not isinstance(known, dict):
+                raise ValueError(f"{manifest} is damaged: it has no settings; give another folder")
             changed = sorted(name for name in known | self.settings if known.get(name) != self.settings.get(name))
             if changed:
                 raise ValueError(

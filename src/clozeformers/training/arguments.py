@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,6 +141,22 @@ class ScriptTrainingArguments(TrainingArguments):
             self.load_best_model_at_end = True
         self.unsupported = self._leave_out_unsupported_precision()
         super().__post_init__()
+        for name in (
+            "learning_rate",
+            "head_learning_rate",
+            "weight_decay",
+            "num_train_epochs",
+            "dataloader_num_workers",
+        ):
+            self._check_at_least(0, name)
+        for name in ("per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps"):
+            self._check_at_least(1, name)
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"--seed is {self.seed}; it must be at least 0 and below 2**32")
+        if self.checkpoint is not None and not Path(self.checkpoint).is_dir():
+            raise ValueError(
+                f"--resume_from_checkpoint is {self.checkpoint!r}; it must be true, or the folder of a checkpoint"
+            )
         if self.ema_decay is not None and not 0 < self.ema_decay < 1:
             raise ValueError(f"--ema_decay is {self.ema_decay}; it must be between 0 and 1, such as 0.999")
         if self.weight_step is not None and not 0 < self.weight_step <= 1:
@@ -147,6 +164,11 @@ class ScriptTrainingArguments(TrainingArguments):
         if self.remove_unused_columns:
             raise ValueError("--remove_unused_columns true would remove what the scores are read from; leave it out")
         self.dataloader_pin_memory: bool = self.dataloader_pin_memory and self.device.type != "cpu"
+
+    def _check_at_least(self, least: int, name: str) -> None:
+        value = getattr(self, name)
+        if value is not None and not least <= value < math.inf:
+            raise ValueError(f"--{name} is {value}; it must be a number of at least {least}")
 
     def _leave_out_unsupported_precision(self) -> list[str]:
         """Turn off the kinds of precision that this machine does not support, and return their names."""

@@ -102,7 +102,7 @@ def _load(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         recipe = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (UnicodeDecodeError, json.JSONDecodeError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:  # YAML's own errors are no ValueErrors
         raise ValueError(f"{path}: cannot be read: {error}") from error
     if not isinstance(recipe, dict) or not all(isinstance(field, str) for field in recipe):
         raise ValueError(f"{path}: a recipe is a mapping of field to value, such as `learning_rate: 3.0e-5`")
