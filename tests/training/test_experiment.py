@@ -237,7 +237,7 @@ def test_a_run_is_pushed_whole_and_the_token_nowhere_written(tiny: Tiny, tmp_pat
         (["--num_folds", "3", "--validation_fraction", "0.2"], "leave out --validation_fraction"),
         (["--num_folds", "9999"], r"number of groups of rows .*, 68"),
         (["--num_seeds", "0"], "must be at least 1"),
-        (["--num_seeds", "2", "--resume_from_checkpoint", "somewhere"], "do not start from one checkpoint"),
+        (["--num_seeds", "2", "--resume_from_checkpoint", "."], "do not start from one checkpoint"),
         (["--validation_fraction", "1.5"], "between 0 and 1"),
         (["--max_train_samples", "0"], "at least 1"),
         (["--eval_strategy", "epoch"], "evaluation needs a validation set"),
