@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import wraps
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 from transformers import AutoModel
 
 from clozeformers import BertWithWNDuma, BertWNDumaConfig
@@ -139,12 +141,22 @@ def test_the_stage_is_run_once_and_changes_no_seed(
     task: TinyTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained = []
-    init = GapPretraining.__init__
+    init, forward, is_bf16 = GapPretraining.__init__, GapPretraining.forward, []
+
+    @wraps(forward)  # Trainer looks at its arguments
+    def recording(self: GapPretraining, input_ids: Tensor, **others: Tensor) -> dict[str, Tensor]:
+        is_bf16.append(torch.is_autocast_enabled("cpu"))
+        return forward(self, input_ids, **others)
+
     monkeypatch.setattr(GapPretraining, "__init__", lambda self, *args: trained.append(1) or init(self, *args))
+    monkeypatch.setattr(GapPretraining, "forward", recording)
     span = [*GAP[2:], "--option_features", "span", "--num_pretrain_epochs", "1", "--seed", "0", "--num_seeds", "2"]
     arguments = [*task.data("train", "test"), *span, *LAST, "--max_steps", "1", "--learning_rate", "0"]
+    arguments += ["--bf16", "true"]
     task.run(tmp_path / "one", *arguments)
     assert len(trained) == 1
+    assert is_bf16
+    assert all(is_bf16)
     # Killed after the stage: the heads of both seeds are drawn as in the other command.
     shutil.copytree(tmp_path / "one" / "pretraining", tmp_path / "two" / "pretraining")
     task.run(tmp_path / "two", *arguments, "--resume_from_checkpoint", "true")

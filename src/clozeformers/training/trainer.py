@@ -44,7 +44,10 @@ class LengthGroupedTrainer(Trainer):
         self._table = show_live_table(self)
         decay = self.args.ema_decay
         if decay is not None and self.is_fsdp_enabled:
-            raise ValueError("--ema_decay averages whole weights, which FSDP splits over processes; leave it out")
+            raise ValueError(
+                "--ema_decay averages whole weights, which FSDP splits over processes; leave it out, or extend the "
+                "recipe that sets it by one with `ema_decay: null`"
+            )
         self._averages = None if decay is None else ExponentialMovingAverage(self.model, decay)
         if self._averages is not None:
             self.add_callback(_AveragingCallback(self._averages))
