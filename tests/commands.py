@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import torch
 from transformers import TrainerState
 
@@ -42,6 +44,12 @@ def writing_command(name: str, inputs: Path) -> Callable[[int, Path], list[str]]
         return [name, *map(str, words[name])]
 
     return command
+
+
+def send(monkeypatch: pytest.MonkeyPatch, text: str | bytes) -> None:
+    """Put text on the standard input."""
+    content = text.encode() if isinstance(text, str) else text
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -121,3 +123,17 @@ def test_nothing_is_written_otherwise() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 assert node.func.attr not in written, f"{path}, line {node.lineno}"
+
+
+def test_a_pipe_or_a_device_stays_one(tmp_path: Path) -> None:
+    write_text("gone", os.devnull)
+    assert Path(os.devnull).is_char_device()
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_text("read", tmp_path / "pipe")
+    assert os.read(reader, 9) == b"read"
+    os.close(reader)
+    code = "from clozeformers.files import write_text; print('a', flush=True); write_text('b', '/dev/stdout')"
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "a\nb"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -20,6 +19,7 @@ from clozeformers.cli.app import app
 from clozeformers.training.recipe import RECIPES
 
 from .cloze_models import tiny_wn_duma
+from .commands import send
 from .hub_models import SENTENCE, save_tiny, tiny_pipeline, tiny_word_reader
 from .scripts import ROOT
 from .tiny_tasks import LAST, QUIET, TINY_TASKS
@@ -33,7 +33,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_scope_reads_texts_and_the_standard_input(
     model_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("\nNobody came.\nAll is well.\n"))
+    send(monkeypatch, "\ufeff\nNobody came.\nAll is well.\n")
     assert main(["scope", SENTENCE, "-", "--model", str(model_folder)]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
@@ -110,7 +110,7 @@ def test_code_of_a_model_is_not_run_whatever_the_standard_input_says(
 ) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "unknown", "auto_map": {"AutoConfig": "code.Config"}}')
     (tmp_path / "code.py").write_text("raise RuntimeError('code of the checkpoint was run')\n")
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    send(monkeypatch, "y\n")
     assert main(["scope", "-", "--model", str(tmp_path)]) == 2
     assert "contains custom code" in capsys.readouterr().err
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
 
@@ -151,6 +153,16 @@ def test_damaged_csv(tmp_path: Path, line: bytes, problem: str) -> None:
     path.write_bytes(b'cue,tokens,scope\n"[1, 0]","[""No"",\n""x""]","[0, 1]"\n' + line + b"\n")
     with pytest.raises(CorpusError, match=rf"rows\.csv, {problem}"):
         load_corpus(path)
+
+
+def test_a_column_occurs_once(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("cue,tokens,cue,scope\n")
+    with pytest.raises(CorpusError, match=r"rows\.csv, line 1: the column 'cue' occurs twice; rename one"):
+        load_corpus(tmp_path / "rows.csv")
+    table = pa.Table.from_arrays([pa.array([1])] * 2, names=["cue", "cue"])
+    pq.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(CorpusError, match=r"rows\.parquet, Parquet: the column 'cue' occurs twice; rename one"):
+        load_corpus(tmp_path / "rows.parquet")
 
 
 def test_json_has_no_nan(tmp_path: Path) -> None:

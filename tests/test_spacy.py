@@ -202,6 +202,30 @@ def test_documents_travel_with_their_negations(nlp):
     assert [token._.negated for token in again] == [token._.negated for token in doc]
 
 
+def test_negations_stay_where_they_are_in_a_part_of_a_document_and_in_several(nlp):
+    doc = nlp("He is here. There is no fever and no pain.")
+    assert in_words(doc[4:].as_doc(copy_user_data=True)) == in_words(doc)
+    for start, end, negations in (
+        (6, 8, [(["no"], ["fever"], False), ([], ["no fever"], False)]),
+        (8, 12, [([], ["and no pain."], False), (["no"], ["and", "pain."], False)]),
+        (0, 4, []),
+    ):
+        part = doc[start:end].as_doc(copy_user_data=True)
+        assert in_words(part) == negations
+        assert [token._.negated for token in part] == [token._.negated for token in doc[start:end]]
+    joined = Doc.from_docs([nlp(TEXTS[0]), doc, nlp("No.")])
+    assert [str(found) for found in in_words(joined)] == [
+        str(found) for one in (nlp(TEXTS[0]), doc, nlp("No.")) for found in in_words(one)
+    ]
+    assert in_words(nlp.get_pipe(NAME)(nlp.get_pipe(NAME)(doc))) == in_words(doc), "annotated again"
+
+
+def test_contractions_that_spacy_cuts_in_two(nlp):
+    for text, words in (("It doesnt work", ["It does", "work"]), ("He wont", ["He wo"])):
+        assert [scope for _, scope, _ in in_words(nlp(text))][:1] == [words], text
+    assert in_words(nlp("as was his wont")) == []
+
+
 # ------------------------------------------------------------------------------------------------------------- errors
 
 
@@ -225,6 +249,11 @@ def test_the_model_is_loaded_by_initialize_or_the_first_text(tmp_path):
 def test_settings_are_checked(config, message):
     with pytest.raises(ValueError, match=rf"(?s){message}"):
         build(None, **config)
+
+
+def test_a_stream_has_batches(nlp):
+    with pytest.raises(ValueError, match="batch_size is 0; it must be an integer of at least 1"):
+        list(nlp.pipe(TEXTS, batch_size=0))
 
 
 def test_without_spacy(monkeypatch):

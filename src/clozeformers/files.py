@@ -11,14 +11,16 @@ import math
 import os
 import shutil
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 from uuid import uuid4
 
 from .text import truncate_repr
 
+STDIN = "the standard input"
 _UNFINISHED = ".unfinished"
 _HEAD = 4096
 _GZIP = b"\x1f\x8b"
@@ -30,6 +32,7 @@ _KINDS = {
     codecs.BOM_UTF16_BE: _UTF_16,
     _PARQUET: "Parquet",
     b"PK\x03\x04": "a zip archive; unpack it",
+    _GZIP: "compressed with gzip; unpack it",  # twice, or on the standard input
     b"BZh": "compressed with bzip2; unpack it, or compress it with gzip",
     b"\xfd7zXZ": "compressed with xz; unpack it, or compress it with gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or compress it with gzip",
@@ -87,7 +90,7 @@ def read_text(path: str | Path, hint: str = "") -> str:
     """
     read_head(path, hint)
     with open_data(path, hint) as file:
-        return _decode(path, 1, file.read())
+        return decode_text(path, file.read())
 
 
 def read_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, str]]:
@@ -98,12 +101,26 @@ def read_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, str]]:
 
     Raises:
         FileNotFoundError, IsADirectoryError: there is no such file.
-        CorpusError: a line is not UTF-8.
+        CorpusError: the file is no UTF-8 text; says what it is, or in which line.
     """
     with open_data(path, hint) as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield number, _decode(path, number, line.rstrip(b"\r\n"))
+        yield from decode_lines(path, lines, hint)
+
+
+def decode_text(path: str | Path, content: bytes, hint: str = "") -> str:
+    """As `read_text`, for what was read from a file; `path` is its name in errors."""
+    _check_kind(path, content[:_HEAD], hint)
+    return _decode(path, 1, content)
+
+
+def decode_lines(path: str | Path, lines: IO[bytes], hint: str = "") -> Iterator[tuple[int, str]]:
+    """As `read_lines`, for an open file; `path` is its name in errors."""
+    for number, line in enumerate(lines, start=1):
+        if number == 1:
+            _check_kind(path, line[:_HEAD], hint)
+        text = _decode(path, number, line.rstrip(b"\r\n"))
+        if text.strip():
+            yield number, text
 
 
 def read_json_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
@@ -124,10 +141,15 @@ def read_json_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, dic
         problem = "the file is a JSON array, not JSON lines; write one object a line, as `jq -c '.[]' FILE` does"
         raise CorpusError(path, 1, _with_hint(problem, hint))
     for number, line in read_lines(path, hint):
-        values = _parse(path, number, line, hint)
-        if not isinstance(values, dict):
-            raise CorpusError(path, number, _with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
-        yield number, values
+        yield number, parse_object(path, number, line, hint)
+
+
+def parse_object(path: str | Path, number: int, line: str, hint: str = "") -> dict[str, Any]:
+    """Parse a line of JSON lines; raises a CorpusError that names it if it is no JSON object."""
+    values = _parse(path, number, line, hint)
+    if not isinstance(values, dict):
+        raise CorpusError(path, number, _with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
+    return values
 
 
 def read_rows(
@@ -190,9 +212,18 @@ def _open_parquet(path: str | Path, hint: str) -> Iterator[Any]:
     with open_data(path, hint) as data:
         try:
             # Rows are found from the end of the file, which a packed one does not tell.
-            yield pq.ParquetFile(io.BytesIO(data.read()) if isinstance(data, gzip.GzipFile) else data)
+            table = pq.ParquetFile(io.BytesIO(data.read()) if isinstance(data, gzip.GzipFile) else data)
+            _check_columns(path, "Parquet", table.schema_arrow.names)
+            yield table
+        except CorpusError:
+            raise
         except (ValueError, OSError) as error:
             raise CorpusError(path, "Parquet", _with_hint(f"cannot be read: {error}", hint)) from None
+
+
+def _check_columns(path: str | Path, where: str | int, names: Sequence[str]) -> None:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise CorpusError(path, where, f"the column {', '.join(map(repr, twice))} occurs twice; rename one")
 
 
 def data_name(path: str | Path) -> str:
@@ -209,14 +240,19 @@ def read_head(path: str | Path, hint: str = "") -> bytes:
     """
     with open_data(path, hint) as file:
         head = file.read(_HEAD)
-    kind = next((kind for magic, kind in _KINDS.items() if head.startswith(magic)), None)
     if not head.strip():
-        kind = "empty"
-    elif kind is None and b"\0" in head:
+        raise CorpusError(path, 1, _with_hint("the file is empty", hint))
+    _check_kind(path, head, hint)
+    return head.removeprefix(codecs.BOM_UTF8)
+
+
+def _check_kind(path: str | Path, head: bytes, hint: str) -> None:
+    """Raise a CorpusError that says what a file is whose first bytes are no UTF-8 text."""
+    kind = next((kind for magic, kind in _KINDS.items() if head.startswith(magic)), None)
+    if kind is None and b"\0" in head:
         kind = "binary, or text in another encoding than UTF-8"
     if kind is not None:
         raise CorpusError(path, 1, _with_hint(f"the file is {kind}", hint))
-    return head.removeprefix(codecs.BOM_UTF8)
 
 
 @contextmanager
@@ -270,8 +306,16 @@ def write_bytes(content: bytes, path: str | Path) -> None:
 def atomic_file(path: str | Path) -> Iterator[Path]:
     """Yield the path of a temporary file, which replaces `path` when the block ends without an error.
 
-    A killed process, and one without space on the disk, leave the old file. Folders are created.
+    A killed process, and one without space on the disk, leave the old file. Folders are created. What is no file, such
+    as ``/dev/stdout``, stays what it is, and is written to.
     """
+    if _is_stream(Path(path)):
+        with TemporaryDirectory() as folder:
+            written = Path(folder) / "content"
+            yield written
+            with Path(path).open("ab") as stream:
+                stream.write(written.read_bytes())
+        return
     path = Path(os.path.realpath(path))  # a link stays one
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = _unfinished(path.parent)
@@ -322,6 +366,12 @@ def remove_unfinished(folder: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+def _is_stream(path: Path) -> bool:
+    """Whether a path is a pipe or a device, or one of this process's open files, which the shell may have opened."""
+    is_open_file = str(path.absolute()).startswith(("/dev/std", "/dev/fd/", "/proc/"))
+    return is_open_file or (path.exists() and not path.is_file() and not path.is_dir())
+
+
 def _unfinished(folder: Path) -> Path:
     return folder / f".{uuid4().hex}{_UNFINISHED}"
 
@@ -339,7 +389,30 @@ def require_file(path: str | Path, hint: str = "") -> Path:
         raise IsADirectoryError(_with_hint(f"{path} is a folder; give the path of a file", hint))
     if not path.exists():
         raise FileNotFoundError(_with_hint(f"{path} does not exist", hint))
+    if not path.is_file():
+        raise ValueError(f"{path} is a pipe or a device, which can be read only once; write its text to a file first")
     return path
+
+
+def files_in(folder: Path, is_wanted: Callable[[Path], Any]) -> list[Path]:
+    """The files in a folder, its subfolders and those that links lead to, in the order of their names.
+
+    Raises:
+        OSError: a folder cannot be read, or is a link into one that holds it.
+    """
+    found: list[Path] = []
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for name, subfolders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        place = Path(name)
+        for subfolder in subfolders:
+            is_link, target = (place / subfolder).is_symlink(), (place / subfolder).resolve()
+            if is_link and any(holder.resolve() == target for holder in (place, *place.parents)):
+                raise OSError(f"{place / subfolder} is a link to a folder that holds it; remove it")
+        found += [path for file in files if is_wanted(path := place / file)]
+    return sorted(found)
 
 
 def _read_csv(path: str | Path, hint: str, json_columns: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -351,6 +424,7 @@ def _read_csv(path: str | Path, hint: str, json_columns: Collection[str]) -> Ite
         rows = csv.reader(lines, strict=True)
         try:
             header = next(rows)
+            _check_columns(path, 1, header)
             number = rows.line_num + 1
             for cells in rows:
                 if cells:

@@ -55,13 +55,15 @@ except ImportError as error:
     raise ImportError(f'spaCy is not installed; run: pip install "clozeformers[spacy]" ({error})') from error
 
 FACTORY = "clozeformers_negation"
-# Plain data, in characters, which `Doc.to_bytes` serializes and which merged tokens do not change.
-_USER_DATA = FACTORY
+# Each negation is stored under such a key with the characters of its cue, as spaCy stores the attributes of spans, which
+# it moves when it cuts documents or joins them. The values are plain data, in characters from the start of the cue:
+# `Doc.to_bytes` serializes them, and merged tokens do not change them.
+_KEY = ("._.", FACTORY)
 _HYPHENATED = re.compile(r"\w+(?:[-‐‑]\w+)+")
 
 
 class Negation(NamedTuple):
-    """A cue and its scope, aligned with tokens.
+    """A cue and its scope, aligned with tokens; in a document cut from another one, what is left of them.
 
     Attributes:
         cue: its parts, one unless it is discontinuous (*neither ... nor*).
@@ -130,6 +132,7 @@ class NegationComponent(Pipe):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate documents, `batch_size` at a time; one batch fails as a whole."""
+        check_count("batch_size", batch_size)
         for docs in minibatch(stream, size=batch_size):
             try:
                 self.annotate(docs)
@@ -147,7 +150,9 @@ class NegationComponent(Pipe):
         inputs = [{"tokens": [word.text for word in words]} for own in sentences for words in own]
         found = iter(self.pipeline(inputs, batch_size=self.batch_size, convention=self.convention))
         for doc, own in zip(docs, sentences, strict=True):
-            doc.user_data[_USER_DATA] = [_in_characters(words, each) for words in own for each in next(found)]
+            for key in [key for key in doc.user_data if _is_key(key)]:
+                del doc.user_data[key]
+            doc.user_data |= (_in_characters(words, each) for words in own for each in next(found))
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save model and tokenizer into a folder."""
@@ -212,22 +217,44 @@ def words_of(doc: Doc) -> list[Word]:
     return words
 
 
-def _in_characters(words: Sequence[Word], negation: Mapping[str, Any]) -> dict[str, Any]:
-    """A result of the pipeline, whose spans refer to the words joined by spaces, with spans of the document."""
+def _in_characters(words: Sequence[Word], negation: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Key and value of a result of the pipeline, whose spans refer to the words joined by spaces."""
     places = [place for word in words for place in range(word.start, word.end + 1)]
     edges = {edge for word in words for edge in (word.start, word.end)}
     cue, scope = (
-        [[places[part["start"]], places[part["end"] - 1] + 1] for part in parts]
+        [(places[part["start"]], places[part["end"] - 1] + 1) for part in parts]
         for parts in (negation["cue"].get("parts", [negation["cue"]]), negation["scope"])
     )
     affix = not edges.issuperset(edge for part in cue for edge in part)
-    return {"cue": cue, "scope": scope, "score": negation["score"], "affix": affix}
+    start, end = cue[0][0], cue[-1][1]
+    value = {"cue": _moved(cue, -start), "scope": _moved(scope, -start), "score": negation["score"], "affix": affix}
+    return (*_KEY, start, end), value
+
+
+def _moved(parts: Iterable[Sequence[int]], distance: int) -> list[list[int]]:
+    return [[start + distance, end + distance] for start, end in parts]
+
+
+def _is_key(key: Any) -> bool:
+    return isinstance(key, tuple) and key[:2] == _KEY
+
+
+def _stored(doc: Doc) -> list[dict[str, Any]]:
+    """The negations of a document, in its characters; of a document cut from another one, what is left of them."""
+    found = []
+    for key in sorted(filter(_is_key, doc.user_data)):
+        value = dict(doc.user_data[key])
+        for name in ("cue", "scope"):
+            parts = ([max(0, start), min(end, len(doc.text))] for start, end in _moved(value[name], key[2]))
+            value[name] = [part for part in parts if part[0] < part[1]]
+        found += [value] if value["cue"] or value["scope"] else []
+    return found
 
 
 def _negations(doc: Doc) -> list[Negation]:
     return [
         Negation(_spans(doc, found["cue"]), _spans(doc, found["scope"]), found["score"], found["affix"])
-        for found in doc.user_data.get(_USER_DATA, ())
+        for found in _stored(doc)
     ]
 
 
@@ -247,14 +274,14 @@ def _overlaps(parts: Iterable[Sequence[int]], start: int, end: int) -> bool:
 
 def _is_token_negated(token: Token) -> bool:
     start, end = token.idx, token.idx + len(token)
-    return any(_overlaps(found["scope"], start, end) for found in token.doc.user_data.get(_USER_DATA, ()))
+    return any(_overlaps(found["scope"], start, end) for found in _stored(token.doc))
 
 
 def _is_span_negated(span: Span) -> bool:
     start, end = span.start_char, span.end_char
     return any(
         _overlaps(found["scope"], start, end) and not (found["affix"] and _overlaps(found["cue"], start, end))
-        for found in span.doc.user_data.get(_USER_DATA, ())
+        for found in _stored(span.doc)
     )
 
 

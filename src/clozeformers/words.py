@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+# Characters that texts have in place of an apostrophe and of a hyphen.
+_APOSTROPHES = "’ʼ＇`´‘′"
+_HYPHENS = "‐‑"
+_PLAIN = str.maketrans(_APOSTROPHES + _HYPHENS, "'" * len(_APOSTROPHES) + "-" * len(_HYPHENS))
+
 # Penn Treebank's treatment of negated verbs: "isn't" is "is" + "n't", "cannot" is "can" + "not".
 _WORD = re.compile(
-    r"""
-    (?P<verb>\w+?) (?P<negation>n['’]t) (?!\w)          # is|n't
+    rf"""
+    (?P<verb>\w+?) (?P<negation>n['{_APOSTROPHES}]t) (?!\w)   # is|n't
   | (?P<can>can) (?P<not>not) (?!\w)                    # can|not
   | w/o (?:ut)? (?!\w)                                   # w/o
   | \d+ (?: [.,:/] \d+ )+                               # 3.5  1,000  10:30
-  | (?: \w \. ){2,}                                     # U.S.
+  | (?: \w \. ){{2,}}                                   # U.S.
   | ['’] (?: s|re|ve|ll|d|m ) (?!\w)                   # Holmes|'s
   | \w+ (?: [-‐‑] \w+ )* (?: ['’] (?! (?:s|re|ve|ll|d|m)(?!\w) ) \w+ )?   # well-known  o'clock
   | [^\w\s]                                             # any other character alone
@@ -29,6 +34,11 @@ class Word(NamedTuple):
     text: str
     start: int
     end: int
+
+
+def plain(text: str) -> str:
+    """A text with ASCII apostrophes and hyphens, character for character."""
+    return text.translate(_PLAIN)
 
 
 def split_words(text: str) -> list[Word]:

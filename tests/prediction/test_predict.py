@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import subprocess
@@ -13,15 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
 
 from clozeformers import BertWithWNDuma
 from clozeformers.cli import main
-from clozeformers.prediction.predictor import Predictor
-from clozeformers.prediction.sources import count_rows, read_source
+from clozeformers.files import read_json, read_rows
+from clozeformers.prediction.formats import FORMATS
+from clozeformers.prediction.predictor import ERROR, PREDICTION, Predictor
+from clozeformers.prediction.shards import Shards
+from clozeformers.prediction.sources import Placed, check_folder, count_rows, read_source
 
 from ..cloze_models import tiny_wn_duma
+from ..commands import send
 from ..hub_models import save_tiny, tiny_word_reader
 
 TEXTS = ["I do not know the answer.", "All is well.", "Nobody came, and it is not here."]
@@ -87,9 +91,11 @@ def test_folders_and_the_standard_input(model: str, tmp_path: Path, monkeypatch:
     (tmp_path / "in").mkdir()
     write(tmp_path / "in" / "b.jsonl", ROWS[1:])
     write(tmp_path / "in" / "a.txt", ROWS[:1])
-    assert [row["text"] for row in read_source(str(tmp_path / "in"))] == TEXTS
-    monkeypatch.setattr("sys.stdin", io.StringIO(f'{TEXTS[0]}\n{{"text": "{TEXTS[1]}"}}\n\n{TEXTS[2]}\n'))
-    assert [row["text"] for row in read_source("-")] == TEXTS
+    assert [row["text"] for _, row in read_source(str(tmp_path / "in"))] == TEXTS
+    send(monkeypatch, f'\ufeff{{"text": "{TEXTS[0]}"}}\n{TEXTS[1]}\n\n{TEXTS[2]}\n')
+    assert list(read_source("-")) == [
+        (f"the standard input, line {line}", {"text": text}) for line, text in zip((1, 2, 4), TEXTS, strict=True)
+    ]
     with pytest.raises(ValueError, match=r"holds no file that ends in \.txt"):
         count_rows(str(Path(model)))
     with pytest.raises(FileNotFoundError, match=r"rows\.docx does not exist; give a file"):
@@ -106,7 +112,7 @@ def test_rows_that_cannot_be_read_are_kept_with_the_reason(model: str, tmp_path:
     source, out = write(tmp_path / "rows.jsonl", rows), tmp_path / "out"
     command = ["predict", "negation-scope", source, str(out), "--model", model, "--rows_per_shard", "1"]
     assert main(command) == 2
-    assert "clozeformers predict: error: row 2: " in capsys.readouterr().err
+    assert f"clozeformers predict: error: {source}, line 2: " in capsys.readouterr().err
     assert [row["id"] for row in read(out)] == [0], "what was finished stays"
     assert main([*command, "--on_error", "skip"]) == 0
     assert "; 1 row has an error" in capsys.readouterr().out
@@ -167,7 +173,7 @@ def test_parts_of_other_settings_or_rows_are_left(model: str, tmp_path: Path, ca
     assert "another command, whose rows_per_shard differed; give another folder" in capsys.readouterr().err
     write(tmp_path / "rows.jsonl", ROWS * 2)
     assert main(command) == 2
-    assert "whose sizes of files differed" in capsys.readouterr().err
+    assert "part-00000.jsonl holds other rows than the source has now; give another folder" in capsys.readouterr().err
     assert read(tmp_path / "out") == before
     (tmp_path / "out" / "manifest.json").write_text('{"settings": 5}')
     assert main(command) == 2
@@ -178,7 +184,12 @@ def test_parts_of_other_settings_or_rows_are_left(model: str, tmp_path: Path, ca
     ("name", "content", "message"),
     [
         ("a.txt", b"one\n\xff\n", "a.txt, line 2: the bytes b'\\xff' are not UTF-8"),
+        ("a.txt", "one".encode("utf-16-le"), "a.txt, line 1: the file is binary, or text in another encoding"),
         ("a.jsonl", b'{"text": "x"}\n{"text"\n', "a.jsonl, line 2: "),
+        ("a.csv", b"text,id,text\na,1,b\n", "a.csv, line 1: the column 'text' occurs twice; rename one"),
+        ("-", b"one\n\xe9\n", "the standard input, line 2: the bytes b'\\xe9' are not UTF-8"),
+        ("-", gzip.compress(b"one"), "the standard input, line 1: the file is compressed with gzip; unpack it"),
+        ("-", b'{"text": ' + b"[" * 100_000, "the standard input, line 1: the JSON is nested too deeply"),
         ("a.parquet", b"PAR1", "a.parquet, Parquet: cannot be read"),
         ("a.csv", None, "a.csv does not exist; give a file, a folder"),
         ("-", b'one\n{"text"\n', "the standard input, line 2: "),
@@ -195,7 +206,7 @@ def test_sources_that_cannot_be_read(
 ) -> None:
     source = name if name == "-" else str(tmp_path / name)
     if name == "-":
-        monkeypatch.setattr("sys.stdin", io.StringIO((content or b"").decode()))
+        send(monkeypatch, content or b"")
     elif content is not None:
         Path(source).write_bytes(content)
     assert main(["predict", "negation-scope", source, str(tmp_path / "out"), "--model", model]) == 2
@@ -255,3 +266,116 @@ def test_a_killed_command_goes_on(model: str, tmp_path: Path) -> None:
         {path.name: path.read_bytes() for path in (tmp_path / name).glob("part-*")} for name in ("whole", "killed")
     )
     assert killed == whole
+
+
+ODD_ROWS: list[dict[str, Any]] = [
+    {"id": None, "note": 'a\r\nb,"c"', "list": [1, None, "x"], "half": "\ud800", "text": TEXTS[0]},
+    {"id": 1.5, "note": "", "list": [], "half": None, "text": TEXTS[1]},
+    {"id": float("nan"), "note": "\u2028\ufeff", "list": None, "text": TEXTS[2]},
+]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_rows_are_known_again_in_every_format(format: str, tmp_path: Path) -> None:
+    rows = [dict(row) for row in ODD_ROWS * 2]
+    if format == "parquet":  # values of one type; the last shard has none of some types
+        rows = [row | {"id": 1, "list": [{"a": "x"}] if number < 4 else []} for number, row in enumerate(rows)]
+    for number in range(2):
+        placed = [Placed("here", row) for row in rows]
+        shards = Shards(tmp_path, {}, format, 4)
+        shards.begin()
+        written = list(shards.waiting(placed))
+        assert [len(shard.rows) for shard in written] == ([4, 2] if number == 0 else []), (
+            "the second time, all is there"
+        )
+        for shard in written:
+            shards.write(shard, {PREDICTION: ["[]"] * len(shard.rows), ERROR: [""] * len(shard.rows)})
+    placed[-1].row["note"] = "another"
+    with pytest.raises(ValueError, match=r"part-00001\.\w+(\.gz)? holds other rows than the source has now"):
+        list(shards.waiting(placed))
+    with pytest.raises(ValueError, match=r"part-00001\.\w+(\.gz)? holds other rows than the source has now"):
+        list(shards.waiting(placed[:4]))
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_parts_of_a_table_have_the_same_columns(format: str, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"a": None, "b": [1]}, {"a": "x"}, {"b": [2]}]
+    shards = Shards(tmp_path, {}, format, 1)
+    shards.begin()
+    for shard in shards.waiting(Placed("here", row) for row in rows):
+        shards.write(shard, {PREDICTION: ["[]"], ERROR: [""]})
+    files = sorted(tmp_path.glob("part-*"))
+    if format == "parquet":
+        assert len({str(pq.read_schema(file)) for file in files}) == 1
+    else:
+        assert len({file.read_text().splitlines()[0] for file in files}) == 1
+    found = [row for file in files for _, row in read_rows(file, json_columns=["b"])]
+    assert [{name: row[name] for name in ("a", "b") if name in row} for row in found] == [{"b": [1]}, *rows[1:]]
+    with pytest.raises(ValueError, match=r"values of several types|holds other rows"):
+        list(shards.waiting([*[Placed("here", row) for row in rows[:2]], Placed("here", {"b": [{"new": 1}]})]))
+    more = [Placed("here", row) for row in [*rows, {"c": 1}]]
+    with pytest.raises(ValueError, match=r"here: none of the first 1 rows has the column 'c'.*--format jsonl"):
+        list(shards.waiting(more))
+
+
+def test_the_standard_input_is_not_taken_for_another(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    command = ["predict", "negation-scope", "-", str(tmp_path / "out"), "--model", model]
+    for texts, code in ((TEXTS, 0), (TEXTS, 0), (TEXTS[::-1], 2)):
+        send(monkeypatch, "\n".join(texts))
+        assert main(command) == code
+    assert "holds other rows than the source has now" in capsys.readouterr().err
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="several processes cannot share the standard input"):
+        next(read_source("-"))
+
+
+def test_nothing_in_a_folder_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    for number, folder in enumerate((inside / "b", inside / "a" / "deep", outside)):
+        folder.mkdir(parents=True)
+        write(folder / "rows.jsonl", [ROWS[number]])
+    (inside / "c").symlink_to(outside)
+    assert [row["id"] for _, row in read_source(str(inside))] == [1, 0, 2]
+    with pytest.raises(ValueError, match=r"b lies in .*, whose rows its parts would become"):
+        check_folder(str(inside), inside / "b")
+    (outside / "round").symlink_to(inside)
+    with pytest.raises(OSError, match=r"in/c/round is a link to a folder that holds it"):
+        next(read_source(str(inside)))
+    (outside / "round").unlink()
+    scan = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if Path(path) == inside / "b":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr("os.scandir", scandir)
+    with pytest.raises(PermissionError, match="in/b"):
+        next(read_source(str(inside)))
+
+
+def test_a_pipe_is_no_source(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows.jsonl")
+    with pytest.raises(ValueError, match="is a pipe or a device; give - as the source"):
+        next(read_source(str(tmp_path / "rows.jsonl")))
+    with pytest.raises(ValueError, match="is a pipe or a device, which can be read only once"):
+        read_json(tmp_path / "rows.jsonl")
+
+
+def test_rows_of_other_kinds_fail_by_themselves(model: str, tmp_path: Path) -> None:
+    source = tmp_path / "rows.jsonl"
+    source.write_text(f'{json.dumps(ROWS[0])}\n{{"id": 1}}\n{{"id": 2, "text": "\\ud800"}}\n')
+    command = [
+        "predict",
+        "negation-scope",
+        str(source),
+        str(tmp_path / "out"),
+        "--model",
+        model,
+        "--rows_per_shard",
+        "1",
+    ]
+    assert main([*command, "--on_error", "skip", "--format", "parquet"]) == 0
+    assert [bool(row["error"]) for row in read(tmp_path / "out")] == [False, True, True]

@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
-from ..prediction.shards import FORMATS, Shards
-from ..prediction.sources import count_rows, read_source, source_files
+from ..prediction.formats import FORMATS
+from ..prediction.shards import Shards
+from ..prediction.sources import check_folder, count_rows, read_source
 from .app import PATH, app, pairs
 
 _COUNT = click.IntRange(min=1)
@@ -28,7 +29,7 @@ _COUNT = click.IntRange(min=1)
 @click.option("--split", default="train", show_default=True, help="Of a data set on the Hub.")
 @click.option(
     "--format",
-    type=click.Choice(FORMATS),
+    type=click.Choice(list(FORMATS)),
     metavar="FORMAT",
     default="jsonl",
     help=f"{'|'.join(FORMATS)} (default: jsonl)",
@@ -68,10 +69,10 @@ def predict(
     renamed = pairs("--column", columns)
     given = {name: _value(value) for name, value in pairs("--set", parameters).items()}
     device = given.pop("device", None)  # the same predictions wherever they are computed
-    sizes = {str(file): file.stat().st_size for file in source_files(source) or ()}
+    check_folder(source, folder)
     settings = {"task": task, "model": model, "source": source, "split": split, "columns": renamed, "set": given}
     on_error, batch_size = options["on_error"], options["batch_size"]
-    shards = Shards(folder, settings | {"sizes of files": sizes}, options["format"], options["rows_per_shard"])
+    shards = Shards(folder, settings, options["format"], options["rows_per_shard"])
     build = partial(Predictor, task, model, columns=renamed, on_error="skip", batch_size=batch_size, **given)
     run = predict_here
     if options["engine"] == "ray":

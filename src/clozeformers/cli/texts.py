@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from ..drawings.terminal import terminal_has_colour, to_text
+from ..files import STDIN, decode_lines, decode_text
 from .app import app
 from .loading import load_pipeline
 
@@ -75,10 +76,10 @@ def cloze(question: str, article: str, options: Sequence[str], model: str | None
 def _lines(given: Sequence[str]) -> Iterator[str]:
     for text in given:
         if text == "-":
-            yield from (line.rstrip("\r\n") for line in sys.stdin if line.strip())
+            yield from (line for _, line in decode_lines(STDIN, sys.stdin.buffer))
         else:
             yield text
 
 
 def _whole(given: str) -> str:
-    return sys.stdin.read() if given == "-" else given
+    return decode_text(STDIN, sys.stdin.buffer.read()) if given == "-" else given

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..text import truncate_repr
-from ..words import Word
+from ..words import Word, plain
 
 Span = tuple[int, int]
 _Phrases = dict[str, list[tuple[str, ...]]]
@@ -39,7 +39,7 @@ SINGLE_CUES = _words(
 )
 # These affirm within three words after a negation: "cannot be denied", "cannot be ruled out".
 _AFFIRMED_IF_NEGATED = _words("denied denying ruled")
-_NEGATION = re.compile(r"not|no|nor|never|cannot|nobody|.*n['’ʼ＇`´]t")
+_NEGATION = re.compile(r"not|no|nor|never|cannot|nobody|.*n't")
 
 # The key alone is the cue, and only before the value.
 CUES_BEFORE = {"absence": "of", "fail": "to", "fails": "to", "failed": "to", "failing": "to", "failure": "to"}
@@ -182,8 +182,7 @@ _PARTNER_WINDOW = 40  # words between "neither" and its "nor"
 _MIN_STEM = 3
 _LONGEST_AFFIXED = 40  # characters; no English word is longer
 
-_CONTRACTION = re.compile(r"[^\W\d_]+(n['’ʼ＇`´]t)", re.IGNORECASE)
-_NEGATED_VERB = re.compile(r"n['’ʼ＇`´]t", re.IGNORECASE)
+_CONTRACTION = re.compile(r"[^\W\d_]+(n't)", re.IGNORECASE)
 _FUSED_CANNOT = re.compile(r"cannot", re.IGNORECASE)
 _LESS = re.compile(r"[a-z-]{3,}?(less)(?:ly|ness)?", re.IGNORECASE)
 _PREFIX = re.compile(r"(non|dis|un|in|im|il|ir|a)(-?)([a-z-]+)", re.IGNORECASE)
@@ -228,6 +227,7 @@ def find_cues(words: Sequence[Word], *, affixes: bool = True, convention: str | 
     with_cues = PHRASES_WITH_CUES_IN.get(convention or "", set())
     false_phrases = FALSE_PHRASES, FALSE_PHRASES_IN.get(convention or "", {})
     cue_phrases = PHRASE_CUES, PHRASE_CUES_IN.get(convention or "", {})
+    words = [_plain_word(word) for word in words]
     lowered = [word.text.lower() for word in words]
     ignored = NO_CUES_IN.get(convention or "", frozenset())
     found: list[tuple[Span, ...]] = []
@@ -269,9 +269,15 @@ def _cue_at(
     if low in CUES_BEFORE:
         is_cue = _at(lowered, position + 1) == CUES_BEFORE[low] and _at(lowered, position - 1) != "or"
         return _part(word, 0, len(word.text)) if is_cue else []
-    if _NEGATED_VERB.fullmatch(low):
+    if low == "n't" or (
+        low == "nt" and _is_bare_contraction(lowered, position - 1, position, _at(lowered, position - 1) + low)
+    ):
         return [] if _is_expecting_yes(lowered, position - 1, position) else _part(word, 0, len(word.text))
     return _contraction(word, lowered, position) or (_affix(word) if affixes else [])
+
+
+def _plain_word(word: Word) -> Word:
+    return word._replace(text=plain(word.text))
 
 
 def _part(word: Word, start: int, end: int) -> list[tuple[Span, ...]]:
@@ -355,8 +361,13 @@ def _contraction(word: Word, lowered: list[str], position: int) -> list[tuple[Sp
     match = _CONTRACTION.fullmatch(word.text)
     if match:
         return _part(word, match.start(1), match.end(1))
-    is_noun = _at(lowered, position - 1) in NOUN_OPENERS or (low == "wont" and _at(lowered, position + 1) == "to")
-    return _part(word, size - 2, size) if low in BARE_CONTRACTIONS and not is_noun else []
+    return _part(word, size - 2, size) if _is_bare_contraction(lowered, position, position, low) else []
+
+
+def _is_bare_contraction(lowered: list[str], first: int, last: int, form: str) -> bool:
+    """Whether a form, such as "dont" or "do nt", is a negated verb; `first` and `last` are as above."""
+    is_noun = _at(lowered, first - 1) in NOUN_OPENERS or (form == "wont" and _at(lowered, last + 1) == "to")
+    return form in BARE_CONTRACTIONS and not is_noun
 
 
 def affix_span(word: Word) -> Span | None:
@@ -365,6 +376,7 @@ def affix_span(word: Word) -> Span | None:
     Returns:
         The character span, or None for a word without such a part.
     """
+    word = _plain_word(word)
     known = _contraction(word, [word.text.lower()], 0) or _affix(word)
     if known:
         return known[0][0]

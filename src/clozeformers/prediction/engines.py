@@ -13,8 +13,8 @@ from accelerate import PartialState
 from transformers.utils.logging import tqdm
 
 from .predictor import ERROR, PREDICTION, Predictor
-from .shards import Shard, Shards, columns_of
-from .sources import Row
+from .shards import Shard, Shards
+from .sources import Placed
 
 Predicted = dict[str, Any]
 _WAITING_PER_WORKER = 2  # shards: one that is read while the next is on its way
@@ -37,7 +37,7 @@ class Cluster(NamedTuple):
 
 
 def predict_here(
-    rows: Iterable[Row],
+    rows: Iterable[Placed],
     shards: Shards,
     predictor: Callable[..., Predictor],
     *,
@@ -67,7 +67,7 @@ def predict_here(
     state.wait_for_everyone()
     run = predictor(device=device or state.device)
     waiting = shards.waiting(rows, state.process_index, state.num_processes)
-    predicted = ((shard, run(columns_of(shard.rows))) for shard in waiting)
+    predicted = ((shard, run(shard.columns)) for shard in waiting)
     failed = _write(predicted, shards, on_error, bar if state.is_main_process else None)
     state.wait_for_everyone()
     if state.is_main_process:
@@ -76,7 +76,7 @@ def predict_here(
 
 
 def predict_on_ray(
-    rows: Iterable[Row],
+    rows: Iterable[Placed],
     shards: Shards,
     predictor: Callable[..., Predictor],
     *,
@@ -186,7 +186,7 @@ def _in_turn(
         if len(sent) == _WAITING_PER_WORKER * len(workers):
             done, reference = sent.popleft()
             yield done, _result(ray, cluster, len(workers), reference)
-        sent.append((shard, workers[number % len(workers)].predict.remote(columns_of(shard.rows))))
+        sent.append((shard, workers[number % len(workers)].predict.remote(shard.columns)))
     for done, reference in sent:
         yield done, _result(ray, cluster, len(workers), reference)
 
@@ -209,7 +209,7 @@ def _write(
         first = shard.number * shards.rows_per_shard
         for number, error in enumerate(columns[ERROR]):
             if error and on_error == "raise":
-                raise ValueError(f"row {first + number + 1}: {error} (--on_error skip goes on)")
+                raise ValueError(f"{shard.rows[number].place}: {error} (--on_error skip goes on)")
         failed += shards.write(shard, columns)
         reached = first + len(shard.rows)
         shown.update(reached - done)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..files import finite_or_none, read_json_object, remove_unfinished, write_bytes, write_json
+from ..files import read_json_object, remove_unfinished, write_bytes, write_json
+from .formats import FORMATS, RESULTS, Columns
 from .predictor import ERROR, PREDICTION
-from .sources import Row
+from .sources import Placed, Row
 
-FORMATS = ("jsonl", "jsonl.gz", "csv", "csv.gz", "parquet")
 MANIFEST = "manifest.json"
 
 
 class Shard(NamedTuple):
-    """Consecutive rows of a source, and their number among the shards."""
+    """Consecutive rows of a source, their columns, and their number among the shards."""
 
     number: int
-    rows: list[Row]
+    rows: list[Placed]
+    columns: Columns
 
 
 class Shards:
@@ -37,17 +35,20 @@ class Shards:
         settings: what decides the predictions; kept in ``manifest.json``.
         format: of the files, one of `FORMATS`.
         rows_per_shard: all but the last have as many.
-
-    Raises:
-        ValueError: the folder holds predictions of other settings.
     """
 
     def __init__(self, folder: Path, settings: dict[str, Any], format: str, rows_per_shard: int) -> None:
         self.folder, self.format, self.rows_per_shard = folder, format, rows_per_shard
+        self._format = FORMATS[format]
+        self._first: Columns = {}  # the columns of the first shard
         self.settings = settings | {"format": format, "rows_per_shard": rows_per_shard}
 
     def begin(self) -> None:
-        """Check the folder, and remove what a killed command has left unfinished."""
+        """Check the folder, and remove what a killed command has left unfinished.
+
+        Raises:
+            ValueError: the folder holds predictions of other settings.
+        """
         manifest = self.folder / MANIFEST
         if any(self.folder.glob("part-*")):
             known = read_json_object(manifest, "give another folder").get("settings")
@@ -63,13 +64,50 @@ class Shards:
         remove_unfinished(self.folder)
         write_json({"settings": self.settings, "finished": False}, manifest)
 
-    def waiting(self, rows: Iterable[Row], turn: int = 0, workers: int = 1) -> Iterator[Shard]:
-        """Cut rows into the shards that are not there yet; of several workers, each has its turn."""
-        iterator, number = iter(rows), 0
+    def waiting(self, rows: Iterable[Placed], turn: int = 0, workers: int = 1) -> Iterator[Shard]:
+        """Cut rows into the shards that are not there yet; of several workers, each has its turn.
+
+        Raises:
+            ValueError: a shard that is there holds other rows, as the source has changed; a table has a row with
+                a column that its first shard lacks.
+        """
+        iterator, number, names = iter(rows), 0, dict[str, None]()
         while own := list(islice(iterator, self.rows_per_shard)):
-            if number % workers == turn and not self.path(number).exists():
-                yield Shard(number, own)
+            own_names = dict.fromkeys(name for _, row in own for name in row)
+            names = names or own_names
+            shard = Shard(number, own, {name: [row.get(name) for _, row in own] for name in names | own_names})
+            self._first = self._first or shard.columns
+            if self._format.is_table and own_names.keys() - names.keys():
+                raise self._new_column(shard)
+            if number % workers == turn:
+                if not self.path(number).exists():
+                    yield shard
+                elif not self._holds(shard):
+                    raise self._changed(number)
             number += 1
+        if self.path(number).exists():
+            raise self._changed(number)
+
+    def _holds(self, shard: Shard) -> bool:
+        """Whether the file of a shard has its rows."""
+        known = [
+            {name: value for name, value in row.items() if name not in RESULTS}
+            for row in self._format.decode(self.path(shard.number))
+        ]
+        return self._encode(known) == self._encode([row for _, row in shard.rows])
+
+    def _changed(self, number: int) -> ValueError:
+        return ValueError(f"{self.path(number)} holds other rows than the source has now; give another folder")
+
+    def _new_column(self, shard: Shard) -> ValueError:
+        place, name = next((place, name) for place, row in shard.rows for name in row if name not in self._first)
+        return ValueError(
+            f"{place}: none of the first {self.rows_per_shard} rows has the column {name!r}, and all parts of a table "
+            "have the same columns; give --format jsonl"
+        )
+
+    def _encode(self, rows: list[Row]) -> bytes:
+        return self._format.encode(rows, self._first)
 
     def path(self, number: int) -> Path:
         """The file of a shard."""
@@ -78,8 +116,8 @@ class Shards:
     def write(self, shard: Shard, predicted: dict[str, list[str]]) -> int:
         """Write a shard with its predictions; return the number of rows with an error."""
         pairs = zip(shard.rows, predicted[PREDICTION], predicted[ERROR], strict=True)
-        rows = [row | {PREDICTION: prediction, ERROR: error} for row, prediction, error in pairs]
-        content = _ENCODERS[self.format.removesuffix(".gz")](rows)
+        rows = [row | {PREDICTION: prediction, ERROR: error} for (_, row), prediction, error in pairs]
+        content = self._encode(rows)
         # Without a time, so that the same rows are the same bytes.
         content = gzip.compress(content, mtime=0) if self.format.endswith(".gz") else content
         write_bytes(content, self.path(shard.number))
@@ -89,38 +127,3 @@ class Shards:
         """Say in the manifest that nothing is missing."""
         parts = sorted(path.name for path in self.folder.glob("part-*"))
         write_json({"settings": self.settings, "finished": True, "files": parts}, self.folder / MANIFEST)
-
-
-def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
-    """Rows as columns; None where a row has no value."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
-def _json_lines(rows: Sequence[Row]) -> bytes:
-    shown = (row | {PREDICTION: json.loads(row[PREDICTION]) if row[PREDICTION] else None} for row in rows)
-    lines = (json.dumps(finite_or_none(row), ensure_ascii=False, default=str) for row in shown)
-    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
-
-
-def _csv(rows: Sequence[Row]) -> bytes:
-    written = io.StringIO()
-    writer = csv.DictWriter(written, list(columns_of(rows)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return written.getvalue().encode("utf-8", "replace")
-
-
-def _parquet(rows: Sequence[Row]) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    written = io.BytesIO()
-    try:
-        pq.write_table(pa.table(columns_of(rows)), written)
-    except pa.ArrowException as error:
-        raise ValueError(f"a column has values of several types ({error}); give --format jsonl") from None
-    return written.getvalue()
-
-
-_ENCODERS: dict[str, Callable[[Sequence[Row]], bytes]] = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}

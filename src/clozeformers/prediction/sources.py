@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..files import CorpusError, count_parquet_rows, open_data, read_lines, read_parquet, read_rows
-from ..text import truncate_repr
+from ..files import (
+    STDIN,
+    count_parquet_rows,
+    decode_lines,
+    files_in,
+    open_data,
+    parse_object,
+    place_name,
+    read_lines,
+    read_parquet,
+    read_rows,
+)
 from ..training.pretrained import loading
 
 Row = dict[str, Any]
 
+
+class Placed(NamedTuple):
+    """A row, and where it stands, for errors: `"texts.csv, line 7"`."""
+
+    place: str
+    row: Row
+
+
 STANDARD_INPUT = "-"
+_HINT = "the standard input is text, or JSON lines, in UTF-8"
 _ENDINGS = (".txt", ".jsonl", ".csv", ".parquet")
 
 
@@ -25,20 +44,30 @@ def source_files(source: str) -> list[Path] | None:
         FileNotFoundError: there is no such file.
         ValueError: a file or folder has nothing that could be read.
     """
+    if not source:
+        raise ValueError("the source is empty; give a file, a folder, - or the name of a data set on the Hub")
     path = Path(source)
     is_file_name = _ending(path) or ("/" not in source and path.suffix)  # names on the Hub are OWNER/NAME
     if source != STANDARD_INPUT and not path.exists() and is_file_name:
         raise FileNotFoundError(f"{source} does not exist; give a file, a folder, or the name of a data set on the Hub")
     if source == STANDARD_INPUT or not path.exists():
         return None
-    files = sorted(file for file in path.rglob("*") if _ending(file)) if path.is_dir() else [path]
+    if not path.is_dir() and not path.is_file():
+        raise ValueError(f"{source} is a pipe or a device; give - as the source, and send it to the standard input")
+    files = files_in(path, _ending) if path.is_dir() else [path]
     if not files or not all(map(_ending, files)):
         problem = "holds no file that ends" if path.is_dir() else "does not end"
         raise ValueError(f"{source} {problem} in {', '.join(_ENDINGS)}, perhaps with .gz")
     return files
 
 
-def read_source(source: str, split: str = "train") -> Iterator[Row]:
+def check_folder(source: str, folder: Path) -> None:
+    """Raise a ValueError if predictions in this folder would be rows of the source."""
+    if source_files(source) is not None and folder.resolve().is_relative_to(Path(source).resolve()):
+        raise ValueError(f"{folder} lies in {source}, whose rows its parts would become; give a folder elsewhere")
+
+
+def read_source(source: str, split: str = "train") -> Iterator[Placed]:
     """Read rows, as far as they are asked for.
 
     Args:
@@ -53,7 +82,7 @@ def read_source(source: str, split: str = "train") -> Iterator[Row]:
     files = source_files(source)
     if files is not None:
         for file in files:
-            yield from _read_file(file)
+            yield from (Placed(f"{file}, {place_name(where)}", row) for where, row in _read_file(file))
     elif source == STANDARD_INPUT:
         yield from _read_standard_input()
     else:
@@ -61,7 +90,7 @@ def read_source(source: str, split: str = "train") -> Iterator[Row]:
 
         with loading(source, kind="dataset"):
             rows = load_dataset(source, split=split, streaming=True)
-        yield from rows
+        yield from (Placed(f"{source}, row {number}", row) for number, row in enumerate(rows))
 
 
 def count_rows(source: str) -> int | None:
@@ -83,22 +112,19 @@ def _ending(file: Path) -> str | None:
     return next((ending for ending in _ENDINGS if file.name.lower().removesuffix(".gz").endswith(ending)), None)
 
 
-def _read_file(file: Path) -> Iterator[Row]:
+def _read_file(file: Path) -> Iterator[tuple[str | int, Row]]:
     ending = _ending(file)
     if ending == ".txt":
-        yield from ({"text": line} for _, line in read_lines(file))
+        yield from ((number, {"text": line}) for number, line in read_lines(file))
     elif ending == ".parquet":
-        yield from read_parquet(file)
+        yield from ((f"row {number}", row) for number, row in enumerate(read_parquet(file)))
     else:
-        yield from (row for _, row in read_rows(file))
+        yield from read_rows(file)
 
 
-def _read_standard_input() -> Iterator[Row]:
-    for number, line in enumerate(sys.stdin, start=1):
-        if not line.lstrip().startswith("{"):
-            yield from [{"text": line.rstrip("\r\n")}] if line.strip() else []
-            continue
-        try:
-            yield json.loads(line)
-        except ValueError as error:
-            raise CorpusError("the standard input", number, f"{truncate_repr(line)} is not JSON ({error})") from None
+def _read_standard_input() -> Iterator[Placed]:
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ValueError("several processes cannot share the standard input; write it to a file first")
+    for number, line in decode_lines(STDIN, sys.stdin.buffer, _HINT):
+        is_json = line.lstrip().startswith("{")
+        yield Placed(f"{STDIN}, line {number}", parse_object(STDIN, number, line, _HINT) if is_json else {"text": line})

@@ -37,7 +37,15 @@ from transformers import TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.utils import CONFIG_NAME
 
-from ..files import atomic_file, atomic_folder, read_json_object, remove_unfinished, write_json, write_text
+from ..files import (
+    atomic_file,
+    atomic_folder,
+    files_in,
+    read_json_object,
+    remove_unfinished,
+    write_json,
+    write_text,
+)
 from .arguments import ScriptTrainingArguments
 from .corpora import HELD_OUT, Corpora, file_label, holds_corpus
 from .model_card import TaskCard, name_in_record, scores_table, write_model_card
@@ -414,7 +422,7 @@ def training_record(args: ScriptTrainingArguments) -> dict[str, Any]:
 
 def digest(path: Path) -> str:
     """A digest of a file, or of all files of a folder."""
-    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    files = [path] if path.is_file() else files_in(path, Path.is_file)
     digest = hashlib.sha256()
     for file in files:
         digest.update(hashlib.sha256(file.read_bytes()).digest())

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 from defusedxml.common import EntitiesForbidden
 from defusedxml.ElementTree import DefusedXMLParser
 
-from ...files import CorpusError, open_data
+from ...files import CorpusError, files_in, open_data
 from .schema import KINDS
 
 # The corpora nest less than 20 deep. The limit protects the recursion below from a crafted file.
@@ -81,13 +81,14 @@ def xml_files(path: str | Path) -> list[Path]:
 
     Raises:
         FileNotFoundError: the path does not exist, or is a folder without ``.xml`` files.
+        OSError: a folder cannot be read.
     """
     path = Path(path)
     if path.is_file():
         return [path]
     if not path.is_dir():
         raise FileNotFoundError(f"{path} does not exist; path must be an .xml file or a folder that holds some")
-    files = sorted(file for ending in ("xml", "xml.gz") for file in path.rglob(f"*.{ending}") if file.is_file())
+    files = files_in(path, lambda file: file.name.endswith((".xml", ".xml.gz")))
     if not files:
         raise FileNotFoundError(f"the folder {path} holds no .xml file; path must be the folder that holds the corpus")
     return files
