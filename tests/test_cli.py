@@ -154,7 +154,7 @@ def test_the_overview_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
         (["scope"], "clozeformers scope: error: Missing argument 'TEXT...'. (clozeformers scope --help)"),
         (["scope", "x", "--modle", "y"], "No such option '--modle'"),
         (["train", "negation"], "there is no task 'negation'; there are negation-scope"),
-        (["recipes", "minilm-gop"], "there is no recipe 'minilm-gop'"),
+        (["recipes", "minilm-gop"], "the package has no recipe 'minilm-gop'; did you mean minilm-gap or"),
         (["card", "/nowhere"], "/nowhere/results.json"),
     ],
 )
@@ -211,6 +211,11 @@ def test_a_model_is_trained_scored_and_described(tmp_path: Path, capsys: pytest.
     (run / "README.md").unlink()
     assert main(["card", str(run)]) == 0
     assert (run / "README.md").read_text() == card
+    record = json.loads((run / "results.json").read_text())
+    for lost in ("runs", "training", "corpora"):
+        (run / "results.json").write_text(json.dumps({**record, lost: []}))
+        assert main(["card", str(run)]) == 2
+        assert "results.json holds no complete results" in capsys.readouterr().err
     assert main(["train", "--help"]) == 0
 
 

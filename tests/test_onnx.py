@@ -20,7 +20,7 @@ from transformers import BertForQuestionAnswering, pipeline
 from clozeformers import BertWithWNDuma, onnx_export, save_as_onnx
 from clozeformers.cli import main
 from clozeformers.pipelines.base import TextPipeline
-from clozeformers.pipelines.onnx_model import MODEL_FILE, OnnxModel
+from clozeformers.pipelines.onnx_model import MODEL_FILE, SCOPES_FILE, OnnxModel
 
 from .cloze_models import ARTICLE, FakeReader, tiny_cloze, tiny_wn_duma
 from .hub_models import QUESTION, TEXTS, tiny_pipeline, tiny_word_reader
@@ -185,6 +185,19 @@ def test_what_cannot_be_loaded(exported: Any, tmp_path: Path, monkeypatch: pytes
     onnx.save(graph, damaged / MODEL_FILE)
     with pytest.raises(ValueError, match=r"was not exported by clozeformers; .* clozeformers export onnx MODEL FOLDER"):
         pipeline(task, model=str(damaged))
+    (damaged / SCOPES_FILE).write_bytes(Path(folder, MODEL_FILE).read_bytes())
+    shutil.copy(Path(folder, MODEL_FILE), damaged)
+    with pytest.raises(ValueError, match=r"has scopes.onnx of another model; export the PyTorch model with"):
+        pipeline(task, model=str(damaged))
+    one_pass = Path(exported("cues and scopes")[1])
+    shutil.copytree(one_pass, tmp_path / "half")
+    (tmp_path / "half" / SCOPES_FILE).unlink()
+    with pytest.raises(ValueError, match=r"half lacks scopes.onnx; export the PyTorch model with"):
+        pipeline("negation-scope", model=str(tmp_path / "half"))
+    shutil.copy(one_pass / MODEL_FILE, tmp_path / "half" / SCOPES_FILE)
+    with pytest.raises(ValueError, match=r"scopes.onnx takes input_ids: it is of another model; export"):
+        pipeline("negation-scope", model=str(tmp_path / "half"))("I do not know.")
+    (damaged / SCOPES_FILE).unlink()
     (damaged / MODEL_FILE).write_bytes(b"no graph")
     with pytest.raises(ValueError, match="onnxruntime cannot read"):
         pipeline(task, model=str(damaged))

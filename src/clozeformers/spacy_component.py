@@ -55,8 +55,8 @@ except ImportError as error:
     raise ImportError(f'spaCy is not installed; run: pip install "clozeformers[spacy]" ({error})') from error
 
 FACTORY = "clozeformers_negation"
-# Each negation is stored under such a key with the characters of its cue, as spaCy stores the attributes of spans, which
-# it moves when it cuts documents or joins them. The values are plain data, in characters from the start of the cue:
+# Each negation is stored under such a key with the characters of its cue, as spaCy stores the attributes of spans: it
+# moves them when it cuts documents or joins them. The values are plain data, in characters from the start of the cue:
 # `Doc.to_bytes` serializes them, and merged tokens do not change them.
 _KEY = ("._.", FACTORY)
 _HYPHENATED = re.compile(r"\w+(?:[-‐‑]\w+)+")

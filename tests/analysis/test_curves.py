@@ -105,7 +105,19 @@ def test_a_missing_file(tmp_path):
             training_curves({"run": path}, "eval_f1")
 
 
-@pytest.mark.parametrize("text", ["{", "{}", '{"log_history": {}}', '{"log_history": [1]}', '{"log_history": [{}]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "{}",
+        '{"log_history": {}}',
+        '{"log_history": [1]}',
+        '{"log_history": [{}]}',
+        '{"log_history": [{"step": 1.5, "eval_f1": 1}]}',
+        '{"log_history": [{"step": true, "eval_f1": 1}]}',
+        f'{{"log_history": [{{"step": 1, "eval_f1": {"1" * 400}}}]}}',
+    ],
+)
 def test_a_damaged_file(tmp_path, text):
     path = tmp_path / "trainer_state.json"
     path.write_text(text)

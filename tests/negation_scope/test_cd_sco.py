@@ -83,6 +83,7 @@ def test_rows(corpus):
         ("moved\tNN\t*\t_\tmoved\tmoved", "moved\tNN\t*\t***", 7, "columns for 0 negations; line 5, .* has 1"),
         ("tale01\t1\t2", "tale01\t1\t3", 7, "token number '3'; .* here 2"),
         ("tale01\t1\t2", "tale01\t7\t2", 7, "sentence tale01/7 begins inside sentence tale01/1; a blank line"),
+        ("tale01\t1\t", "tale01\t0\t", 5, "sentence tale01/0 occurs twice, first in line 1; number one of them"),
         ("\tneither\t_\t_", "\tNeither\t_\t_", 6, "cue 'Neither' is not part of the word 'neither'"),
         ("\tmoved\tmoved\n", "\tmove it\tmoved\n", 7, "column 9 is 'move it'"),
         ("\tmoved\tmoved\n", "\tmoves\tmoved\n", 7, "scope 'moves' is not part of the word 'moved'"),

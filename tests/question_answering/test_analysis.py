@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -229,11 +230,19 @@ def test_nbest_answers_beside_the_predictions_are_read(files, tmp_path, monkeypa
         analyze_files(*files, tmp_path / "out")
 
 
-def test_data_files_are_recognized(files, capsys):
+def test_data_files_are_recognized(files, tmp_path, capsys):
     assert [error_analysis.is_data_file(path) for path in files] == [True, False]
-    for path, message in ((files[1], "is in none of the formats"), ("x", "does not exist")):
+    packed, latin = tmp_path / "data.json.gz", tmp_path / "data.jsonl"
+    packed.write_bytes(gzip.compress(files[0].read_bytes())[:-9])
+    latin.write_bytes('{"title": "é"}'.encode("latin-1"))
+    for path, message in (
+        (files[1], " is in none of the formats"),
+        ("x", " does not exist"),
+        (packed, ", gzip: the compressed file is truncated"),
+        (latin, ", line 1: the bytes b'\\xe9' are not UTF-8"),
+    ):
         assert main(["analyze", str(path), "predictions.json", "out"]) == 2
-        assert f"{path} {message}" in capsys.readouterr().err
+        assert f"{path}{message}" in capsys.readouterr().err
 
 
 @pytest.mark.corpora

@@ -71,9 +71,22 @@ def test_seeds_give_different_runs_and_are_not_repeated(name: str, tiny: Tiny, t
     more = task.run(folder, *arguments, *resume, "--num_seeds", "3")
     assert [run["minutes"] for run in more["runs"][:2]] == [4321.0, first["runs"][1]["minutes"]]
     assert len(more["runs"]) == 3
+    for text in ("{}", '{"arguments": {}}'):
+        marked.write_text(text)
+        with pytest.raises(ValueError, match=r"run-results.json is no complete record of a run; delete it to measure"):
+            task.run(folder, *arguments, *resume)
     marked.write_text("{")
     with pytest.raises(ValueError, match=r"run-results.json, line 1: .* delete it to measure again"):
         task.run(folder, *arguments, *resume)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_diverged_model_has_no_scores(name: str, tiny: Tiny, tmp_path: Path) -> None:
+    task = tiny(name)
+    arguments = [*task.data("train", "test"), *LAST, "--max_steps", "3", "--max_grad_norm", "1e30"]
+    with pytest.raises(ValueError, match=r"the training has diverged: .*; give a lower --learning_rate"):
+        task.run(tmp_path, *arguments, "--learning_rate", "1e38")
+    assert not (tmp_path / "results.json").exists()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -228,6 +228,23 @@ def test_the_command_line_overrides_the_recipe(name: str, tmp_path: Path) -> Non
     assert parse_recipe("negation_scope", CLASSES, [str(recipe), *output])[1].test_file == ["x", "y"]
 
 
+def test_a_field_occurs_once_and_dates_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("run_name: 2020-01-01\nmodel_config: &own {<<: &base {a: 1}, a: 2}\nother: {<<: *own, a: 3}\n")
+    assert load_recipe(path) == {"run_name": "2020-01-01", "model_config": {"a": 2}, "other": {"a": 3}}
+    path.write_text("a: 1\nb: 2\na: 3\n")
+    with pytest.raises(ValueError, match=r"(?s)own.yaml: cannot be read: the field 'a' occurs twice.*line 3"):
+        load_recipe(path)
+
+
+def test_errors_name_the_recipe(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("seed: many\n")
+    with pytest.raises(ValueError, match=r"seed.*many.* \(with the recipe .*own.yaml\)"):
+        parse_recipe("negation_scope", CLASSES, [str(tmp_path / "own.yaml"), "--output_dir", "x"])
+    with pytest.raises(FileNotFoundError, match="small-qanet is a recipe of question_answering, not of negation_scope"):
+        find_recipe("negation_scope", "small-qanet")
+
+
 def test_a_recipe_extends_another(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("a: 1\nb: {c: 2, d: 3}\ne: [1, 2]\nf: 4\n")
     (tmp_path / "own.yaml").write_text("extends: base.yaml\nb: {c: 5, d: null}\ne: [3]\nf: null\n")
@@ -246,7 +263,6 @@ def test_a_recipe_extends_another(tmp_path: Path) -> None:
         ("learnin_rate: 1\n", "no field 'learnin_rate'"),
         ("- a\n- b\n", "a recipe is a mapping"),
         ("a: [", "cannot be"),
-        ("a: 2024-02-30\n", "cannot be read: day is out of range"),
         (f"seed: {'1' * 5000}\n", "cannot be read: Exceeds the limit"),
     ],
 )

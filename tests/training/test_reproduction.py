@@ -242,6 +242,17 @@ def test_a_record_goes_on_in_another_folder(
     for folder in (tmp_path / "again", tmp_path / "other recipe"):
         shutil.rmtree(folder, ignore_errors=True)
     run.folders.clear()
+    for damaged in (
+        {"cells": None},
+        {"figures": []},
+        {"cells": [first | {"runs": 5}]},
+        {"cells": [first | {"runs": [{"run": ""}]}]},
+        {"cells": [first | {"runs": [{"run": "", "scores": {"dev": 5}}]}]},
+    ):
+        broken = tmp_path / "broken.json"
+        broken.write_text(json.dumps(json.loads(record.read_text()) | damaged))
+        assert main([*command, "--record", str(broken)]) == 2
+        assert f"{broken} is no complete record of an experiment; delete it" in capsys.readouterr().err
     vote = {"vote": ["first", "second"]}
     assert go_on("vote", models=models | {"vote": vote}) == ["first on one", "vote on one"]
     other = tmp_path / "other.yaml"

@@ -125,9 +125,15 @@ def _read_log(path: Path, measure: str) -> DataFrame:
     from pandas import DataFrame, to_numeric
 
     log: Any = read_json_object(path, _HINT).get("log_history")
-    if not isinstance(log, list) or not all(isinstance(entry, dict) and "step" in entry for entry in log):
-        raise CorpusError(path, 1, f"there is no list log_history of objects with a step; {_HINT}")
-    values = DataFrame(log, columns=sorted({"step", "epoch"}.union(*log))).apply(to_numeric, errors="coerce")
+    if not isinstance(log, list) or not all(
+        isinstance(entry, dict) and type(entry.get("step")) is int for entry in log
+    ):
+        raise CorpusError(path, 1, f"there is no list log_history of objects with a step, an integer; {_HINT}")
+    frame = DataFrame(log, columns=sorted({"step", "epoch"}.union(*log)))
+    try:
+        values = frame.apply(to_numeric, errors="coerce")
+    except OverflowError as error:
+        raise CorpusError(path, 1, f"log_history holds a number that is too large ({error}); {_HINT}") from None
     values = values.replace([math.inf, -math.inf], math.nan).groupby("step").first()
     if measure not in values or values[measure].isna().all():
         logged = values.drop(columns="epoch").dropna(axis="columns", how="all")

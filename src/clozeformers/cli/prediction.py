@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import click
+import torch
 
 from ..prediction.formats import FORMATS
 from ..prediction.shards import Shards
 from ..prediction.sources import check_folder, count_rows, read_source
+from ..tasks import task_named
+from ..text import did_you_mean
 from .app import PATH, app, pairs
 
+# Of the parameters of a pipeline that a command line can give.
+_PLAIN_TYPES = re.compile(r"(?:bool|int|float|str)(?: \| (?:bool|int|float|str|None))*")
 _COUNT = click.IntRange(min=1)
 
 
@@ -68,6 +75,7 @@ def predict(
 
     renamed = pairs("--column", columns)
     given = {name: _value(value) for name, value in pairs("--set", parameters).items()}
+    _check_parameters(task, given)
     device = given.pop("device", None)  # the same predictions wherever they are computed
     check_folder(source, folder)
     settings = {"task": task, "model": model, "source": source, "split": split, "columns": renamed, "set": given}
@@ -94,6 +102,21 @@ def _cluster(given: dict[str, str]) -> Any:
     except (TypeError, ValueError):
         wrong = " ".join(f"{name}={value}" for name, value in given.items())
         raise ValueError(f"--ray {wrong}: give workers=, cpus= or gpus=, and a number") from None
+
+
+def _check_parameters(task: str, given: dict[str, Any]) -> None:
+    """Raise a ValueError for a name that `--set` does not take, or a type of numbers that torch does not have."""
+    parameters = signature(task_named(task).pipeline._sanitize_parameters).parameters
+    names = [name for name, parameter in parameters.items() if _PLAIN_TYPES.fullmatch(str(parameter.annotation))]
+    names += ["backend", "device", "dtype", "num_workers", "revision"]
+    for name in given:
+        if name not in names:
+            option = f"; give --{name}" if name in ("model", "batch_size", "on_error") else did_you_mean(name, names)
+            known = option or f"; there are {', '.join(names)}"
+            raise ValueError(f"--set {name}: there is no such parameter{known}")
+    dtype = given.get("dtype", "auto")
+    if dtype != "auto" and not isinstance(getattr(torch, str(dtype), None), torch.dtype):
+        raise ValueError(f"--set dtype={dtype}: torch has no such type; give auto, float32, float16 or bfloat16")
 
 
 def _value(text: str) -> Any:

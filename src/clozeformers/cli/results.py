@@ -11,6 +11,8 @@ import click
 from ..voting import VOTE_METHODS, VoteMethod
 from .app import PATH, app
 
+_RECORD_HINT = "give the results.json that a training script writes"
+
 
 @app.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
@@ -36,9 +38,13 @@ def card(run: Path) -> None:
     from ..training.model_card import write_model_card
 
     task, record = _read_record(run / "results.json")
-    first = run / record["runs"][0]["run"]
-    model = first if (first / "config.json").exists() else None
-    print(f"written to {write_model_card(task.card, record, run / 'README.md', model)}")
+    try:
+        first = run / record["runs"][0]["run"]
+        model = first if (first / "config.json").exists() else None
+        path = write_model_card(task.card, record, run / "README.md", model)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ValueError(f"{run / 'results.json'} holds no complete results ({error!r}); {_RECORD_HINT}") from None
+    print(f"written to {path}")
 
 
 def _read_record(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -47,13 +53,12 @@ def _read_record(path: Path) -> tuple[Any, dict[str, Any]]:
     from ..tasks import task_named
     from ..training.model_card import results_table
 
-    hint = "give the results.json that a training script writes"
-    record = read_json_object(path, hint)
+    record = read_json_object(path, _RECORD_HINT)
     try:
         task = task_named(record["task"])
         results_table(task.card, [record])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} holds no complete results ({error!r}); {hint}") from None
+        raise ValueError(f"{path} holds no complete results ({error!r}); {_RECORD_HINT}") from None
     return task, record
 
 
@@ -67,11 +72,14 @@ def analyze(data: Path, predictions: Path, folder: Path, opens: bool) -> None:
 
     DATA is a file of SQuAD or ReCAM, FILE what a model has predicted on it.
     """
+    from ..files import is_parquet, read_text
     from ..tasks import TASKS
 
     analyses = [task.analysis for task in TASKS if task.has_analysis]
     analysis = next((module for module in analyses if module.is_data_file(data)), None)
     if analysis is None:
+        if not is_parquet(data):
+            read_text(data)  # says what a damaged file is
         raise ValueError(f"{data} is in none of the formats that can be analyzed: SQuAD's and ReCAM's")
     print(analysis.analyze_files(data, predictions, folder).to_markdown())
     if opens:

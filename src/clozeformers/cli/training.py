@@ -53,11 +53,15 @@ def evaluate(task: str, model: str, words: Sequence[str], output_dir: Path | Non
 def recipes(names: Sequence[str]) -> None:
     """List the recipes that the package has, or print some."""
     from ..tasks import TASKS
-    from ..training.recipe import find_recipe, recipe_files
+    from ..text import did_you_mean
+    from ..training.recipe import recipe_files
 
+    owners = {name: task.name for task in TASKS for name in recipe_files(task.name)}
     for name in names:
-        owner = next((task for task in TASKS if name in recipe_files(task.name)), TASKS[0])
-        print(find_recipe(owner.name, name).read_text(encoding="utf-8"), end="")
+        if name not in owners:
+            suggested = did_you_mean(name, owners) or "; clozeformers recipes lists them"
+            raise ValueError(f"the package has no recipe {name!r}{suggested}")
+        print(recipe_files(owners[name])[name].read_text(encoding="utf-8"), end="")
     for task in () if names else TASKS:
         print(task.pipeline_name, *recipe_files(task.name), sep="\n  ")
 

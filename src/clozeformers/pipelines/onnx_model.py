@@ -16,6 +16,7 @@ from transformers.utils.hub import cached_file
 
 # A model that finds cues has its encoder and the head for cues in the first, the head for scopes in the second.
 MODEL_FILE, SCOPES_FILE = "model.onnx", "scopes.onnx"
+_EXPORT = "export the PyTorch model with: clozeformers export onnx MODEL FOLDER"
 # Entry of a file's metadata.
 FIRST_POSITION = "clozeformers.first_position"
 
@@ -55,7 +56,7 @@ class OnnxModel:
 
     Raises:
         ImportError: onnxruntime is not installed.
-        ValueError: a file is damaged, or was not exported by this library.
+        ValueError: a file is damaged, missing or of another model, or was not exported by this library.
     """
 
     device, dtype = torch.device("cpu"), torch.float32
@@ -66,10 +67,11 @@ class OnnxModel:
         self._sessions = {name: _session(path) for name, path in files.items()}
         metadata = self._sessions[MODEL_FILE].get_modelmeta().custom_metadata_map
         if FIRST_POSITION not in metadata:
-            raise ValueError(
-                f"{files[MODEL_FILE]} was not exported by clozeformers; export the PyTorch model with: clozeformers "
-                "export onnx MODEL FOLDER"
-            )
+            raise ValueError(f"{files[MODEL_FILE]} was not exported by clozeformers; {_EXPORT}")
+        finds_cues = "hidden_states" in (each.name for each in self._sessions[MODEL_FILE].get_outputs())
+        if finds_cues != (SCOPES_FILE in files):
+            wrong = f"lacks {SCOPES_FILE}" if finds_cues else f"has {SCOPES_FILE} of another model"
+            raise ValueError(f"the export {files[MODEL_FILE].parent} {wrong}; {_EXPORT}")
         self.first_position = int(metadata[FIRST_POSITION])
 
     def __reduce__(self) -> Any:
@@ -115,9 +117,12 @@ class OnnxModel:
     def run(self, file: str, given: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
         """Run one file's graph on the inputs that it takes; returns its outputs."""
         session = self._sessions[file]
-        inputs = {name: given[name].numpy() for name in (each.name for each in session.get_inputs())}  # type: ignore[union-attr]
+        inputs = {each.name: given.get(each.name) for each in session.get_inputs()}
+        if absent := [name for name, values in inputs.items() if values is None]:
+            raise ValueError(f"{self.files[file]} takes {', '.join(absent)}: it is of another model; {_EXPORT}")
+        arrays = {name: values.numpy() for name, values in inputs.items() if values is not None}
         names = [each.name for each in session.get_outputs()]
-        return dict(zip(names, map(torch.from_numpy, session.run(names, inputs)), strict=True))
+        return dict(zip(names, map(torch.from_numpy, session.run(names, arrays)), strict=True))
 
     def to(self, device: Any) -> None:
         """Refuse; a pipeline moves its model where it is on another device."""

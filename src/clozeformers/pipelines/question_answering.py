@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import exp, isnan
+from numbers import Real
 from typing import Any
 
 import torch
@@ -101,15 +102,20 @@ class ExtractiveQuestionAnsweringPipeline(TextPipeline):
         for name, value in (("top_k", top_k), ("max_answer_len", max_answer_len)):
             if value is not None:
                 check_count(name, value)
-        if no_answer_threshold is not None and isnan(no_answer_threshold):
-            raise ValueError("no_answer_threshold is NaN; it must be a number, such as 0 for the likelier of the two")
+        is_number = isinstance(no_answer_threshold, Real) and not isinstance(no_answer_threshold, bool)
+        if no_answer_threshold is not None and (not is_number or isnan(no_answer_threshold)):
+            raise ValueError(
+                f"no_answer_threshold is {truncate_repr(no_answer_threshold)}; it must be a number, such as 0 for the "
+                "likelier of the two"
+            )
         check_flags(
             simplify_questions=simplify_questions,
             handle_impossible_answer=handle_impossible_answer,
             align_to_words=align_to_words,
         )
-        if padding is not None and not isinstance(padding, bool):
-            PaddingStrategy(padding)  # raises a ValueError that names the strategies
+        strategies = [strategy.value for strategy in PaddingStrategy]
+        if padding is not None and not isinstance(padding, bool) and padding not in strategies:
+            raise ValueError(f"padding is {truncate_repr(padding)}; it must be True, False or one of {strategies}")
         preprocess = {
             "max_question_len": max_question_len,
             "max_seq_len": max_seq_len,

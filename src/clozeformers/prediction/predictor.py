@@ -98,7 +98,7 @@ def _check_device(device: Any) -> None:
     if device not in (None, -1):
         try:
             torch.empty(0, device=device)
-        except (AssertionError, RuntimeError) as error:
+        except (AssertionError, RuntimeError, TypeError) as error:
             raise ValueError(f"the device {device} cannot be used: {str(error).splitlines()[0]}") from error
 
 

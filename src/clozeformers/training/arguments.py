@@ -139,6 +139,8 @@ class ScriptTrainingArguments(TrainingArguments):
         if self.early_stopping_patience is not None:
             self.metric_for_best_model = self.metric_for_best_model or self.best_measure  # type: ignore[has-type]
             self.load_best_model_at_end = True
+        if self.output_dir == "":
+            raise ValueError("--output_dir is empty; give . for the current folder")
         self.unsupported = self._leave_out_unsupported_precision()
         super().__post_init__()
         for name in (

@@ -102,6 +102,7 @@ class Run:
         evaluated: dict[str, float] = {}
         if trainer.train_dataset is not None:
             metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args)).metrics
+            trainer.check_weights()
             # Every process takes part, and the main one writes.
             if trainer.args.weight_step is not None:
                 round_weights(trainer.model, trainer.args.weight_step)
@@ -274,7 +275,9 @@ class Experiment:
         if earlier is None or (earlier is begun and not self.args.resumes):
             return None
         results = read_json_object(earlier, _DAMAGED)
-        known, asked = results["arguments"], self._decisive_arguments
+        known, asked = results.get("arguments"), self._decisive_arguments
+        if not isinstance(known, dict) or (earlier is done and not isinstance(results.get("scores"), dict)):
+            raise ValueError(f"{earlier} is no complete record of a run; {_DAMAGED}")
         changed = sorted(key for key in {**known, **asked} if known.get(key) != asked.get(key))
         if changed or not self.args.resumes:
             raise ValueError(

@@ -242,7 +242,8 @@ def _check_table(experiment: ExperimentFile, keys: tuple[str, ...], table: Any) 
         for row, values in _published_rows(table).items():
             if row not in rows:
                 raise experiment.error([*keys, "published", *row], f"the table has no row {', '.join(row)}")
-            if not isinstance(values, list) or len(values) != len(rows[row]):
+            are_numbers = isinstance(values, list) and all(v is None or type(v) in (int, float) for v in values)
+            if not are_numbers or len(values) != len(rows[row]):
                 problem = f"{values!r} must be a list of {len(rows[row])} numbers, null for none"
                 raise experiment.error([*keys, "published", *row], problem)
 

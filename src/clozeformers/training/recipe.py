@@ -40,7 +40,7 @@ def parse_recipe(task: str, argument_classes: Sequence[type], arguments: Sequenc
             unknown, misspelt, missing, or contradicts another.
     """
     parser = ScriptParser(argument_classes, recipe_files(task), _recipe_fields(task))
-    arguments = list(arguments)
+    arguments, source = list(arguments), ""
     if arguments and not arguments[0].startswith("-"):
         path = find_recipe(task, arguments[0])
         recipe = load_recipe(path)
@@ -48,11 +48,11 @@ def parse_recipe(task: str, argument_classes: Sequence[type], arguments: Sequenc
             if field not in parser.options:
                 suggested = did_you_mean(field, parser.options)
                 raise ValueError(f"{path}: there is no field {field!r}{suggested} (--help lists the options)")
-        arguments = as_arguments(recipe) + arguments[1:]
+        arguments, source = as_arguments(recipe) + arguments[1:], f" (with the recipe {path})"
     try:
         parsed = tuple(parser.parse_args_into_dataclasses(args=arguments))
     except (ImportError, ValueError) as error:  # of TrainingArguments, which checks more than types
-        raise ValueError(str(error)) from error
+        raise ValueError(f"{error}{source}") from error
     if _only_checking.get():
         raise _CommandIsRight
     return parsed
@@ -76,6 +76,9 @@ def find_recipe(task: str, name: str) -> Path:
     known = recipe_files(task)
     if name in known:
         return known[name]
+    owner = next((folder.name for folder in RECIPES.iterdir() if name in recipe_files(folder.name)), None)
+    if owner is not None:
+        raise FileNotFoundError(f"{name} is a recipe of {owner}, not of {task}")
     suggested = did_you_mean(Path(name).stem, known) or f"; give a file, or one of {', '.join(known)}"
     raise FileNotFoundError(f"there is no recipe {name!r}{suggested}")
 
@@ -90,6 +93,26 @@ def _recipe_fields(task: str) -> frozenset[str]:
     return frozenset(field for path in recipe_files(task).values() for field in load_recipe(path))
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML as far as JSON has it: dates are strings, and a field occurs once."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        names: set[str] = set()
+        for key, _ in node.value:
+            if key.value in names:
+                raise yaml.composer.ComposerError(None, None, f"the field {key.value!r} occurs twice", key.start_mark)
+            names |= {key.value} if isinstance(key, yaml.ScalarNode) else set()
+        return node
+
+
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
 def load_recipe(path: Path) -> dict[str, Any]:
     """Read a recipe, with the fields of the recipe that it names by `extends`, a path relative to its own.
 
@@ -101,7 +124,7 @@ def load_recipe(path: Path) -> dict[str, Any]:
 def _load(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-        recipe = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        recipe = json.loads(text) if path.suffix == ".json" else yaml.load(text, _Loader)
     except (ValueError, RecursionError, yaml.YAMLError) as error:  # YAML's own errors are no ValueErrors
         raise ValueError(f"{path}: cannot be read: {error}") from error
     if not isinstance(recipe, dict) or not all(isinstance(field, str) for field in recipe):

@@ -71,6 +71,8 @@ class Reproduction:
             read = read_json_object(record, "delete it to measure again")
             if read.get("experiment") != experiment.name:
                 raise ValueError(f"{record} holds {read.get('experiment')!r}; give {experiment.name} another --record")
+            if not _is_record(read):
+                raise ValueError(f"{record} is no complete record of an experiment; delete it to measure again")
             self._recorded = {(cell["model"], cell["data"]): cell for cell in read["cells"]}
             self._recorded_figures = read["figures"]
 
@@ -293,3 +295,21 @@ def _shown(cell: Cell) -> str:
 def _body(markdown: str) -> str:
     """Markdown without its title."""
     return markdown.partition("\n")[2].strip() if markdown.startswith("# ") else markdown.strip()
+
+
+def _is_record(read: Mapping[str, Any]) -> bool:
+    """Whether a file has what `reproduce` writes, as far as it is read again."""
+
+    def all_have(values: Any, **kinds: type) -> bool:
+        return isinstance(values, list) and all(
+            isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in kinds.items())
+            for value in values
+        )
+
+    cells = read.get("cells")
+    return (
+        isinstance(read.get("figures"), dict)
+        and all_have(cells, model=str, data=str, files=dict, runs=list)
+        and all(all_have(cell["runs"], run=str, scores=dict) for cell in cells or ())
+        and all(all_have(list(run["scores"].values())) for cell in cells or () for run in cell["runs"])
+    )

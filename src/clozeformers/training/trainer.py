@@ -23,6 +23,8 @@ from .sampling import EpochLengthGroupedSampler
 
 TRAINING_WEIGHTS_FILE = "training_weights.safetensors"
 
+_DIVERGED = "the training has diverged: {}; give a lower --learning_rate or --max_grad_norm, and no --fp16"
+
 
 class LengthGroupedTrainer(Trainer):
     """`Trainer` with batches of similar length in a reproducible order, averaged weights, and a rate for the head.
@@ -107,6 +109,20 @@ class LengthGroupedTrainer(Trainer):
         """Evaluate with the averages of the weights, if they are kept."""
         with nullcontext() if self._averages is None else self._averages.applied():
             return super().evaluation_loop(*args, **kwargs)
+
+    def prediction_step(self, *args: Any, **kwargs: Any) -> Any:
+        """Predict a batch; raises a ValueError if logits are NaN, which would be scored as some prediction."""
+        loss, logits, labels = super().prediction_step(*args, **kwargs)
+        for values in logits if isinstance(logits, (list, tuple)) else [logits]:
+            if values is not None and values.isnan().any():
+                raise ValueError(_DIVERGED.format("the logits of the model are NaN"))
+        return loss, logits, labels
+
+    def check_weights(self) -> None:
+        """Raise a ValueError if a training has diverged."""
+        for name, weights in self.model.named_parameters():
+            if not weights.isfinite().all():
+                raise ValueError(_DIVERGED.format(f"{name} is NaN or infinite"))
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Save the averages of the weights, if they are kept; a checkpoint also holds the weights themselves."""

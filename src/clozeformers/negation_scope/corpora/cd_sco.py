@@ -46,12 +46,15 @@ def read_sentences(path: str | Path) -> Iterator[CdScoSentence]:
         CorpusError: the file breaks the format, or a cue, scope or event is not part of its word.
     """
     block: list[ColumnLine] = []
+    begun: dict[str, int] = {}  # sentence -> its first line
     lines = read_text(path, f"CD-SCO has one word a line: {LINE_FORMAT}").removesuffix("\n").split("\n")
     for number, text in enumerate(lines, start=1):
         if text:
             try:
                 line = parse_line(number, text)
                 _check_line(line, block)
+                if not block:
+                    _check_sentence(line, begun)
             except ValueError as error:
                 raise CorpusError(path, number, str(error)) from None
             block.append(line)
@@ -62,6 +65,13 @@ def read_sentences(path: str | Path) -> Iterator[CdScoSentence]:
             raise CorpusError(path, number, "a blank line with no sentence before it; one blank line ends a sentence")
     if block:
         yield _sentence(path, block)
+
+
+def _check_sentence(line: ColumnLine, begun: dict[str, int]) -> None:
+    """Check that a sentence begins for the first time, and note its line."""
+    name = "/".join(line.fixed[:2])
+    if begun.setdefault(name, line.number) != line.number:
+        raise ValueError(f"sentence {name} occurs twice, first in line {begun[name]}; number one of them otherwise")
 
 
 def _check_line(line: ColumnLine, before: Sequence[ColumnLine]) -> None:
