@@ -114,8 +114,8 @@ class LengthGroupedTrainer(Trainer):
         """Predict a batch; raises a ValueError if logits are NaN, which would be scored as some prediction."""
         loss, logits, labels = super().prediction_step(*args, **kwargs)
         for values in logits if isinstance(logits, (list, tuple)) else [logits]:
-            if values is not None and values.isnan().any():
-                raise ValueError(_DIVERGED.format("the logits of the model are NaN"))
+            if values is not None and (values.isnan() | values.isposinf()).any():
+                raise ValueError(_DIVERGED.format("the logits of the model are NaN or infinite"))
         return loss, logits, labels
 
     def check_weights(self) -> None:
