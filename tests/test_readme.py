@@ -119,7 +119,7 @@ def test_whole_files_are_predicted(workplace):
     Path("sentences.txt").write_text("I do not know the answer.\nAll is well.\n")
     [command] = [words for words in COMMANDS if words[:2] == ["clozeformers", "predict"]]
     assert clozeformers(command[1:]) == 0
-    assert Path("predictions/part-00000.csv").read_text().startswith("text,prediction,error\n")
+    assert Path("predictions/part-0000000.csv").read_text().startswith("text,prediction,error\n")
 
 
 def test_negation_scope(workplace):

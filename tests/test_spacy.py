@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from importlib import import_module
 
 import pytest
@@ -218,6 +219,21 @@ def test_negations_stay_where_they_are_in_a_part_of_a_document_and_in_several(nl
         str(found) for one in (nlp(TEXTS[0]), doc, nlp("No.")) for found in in_words(one)
     ]
     assert in_words(nlp.get_pipe(NAME)(nlp.get_pipe(NAME)(doc))) == in_words(doc), "annotated again"
+
+
+def test_what_a_document_was_cut_from_does_not_come_back(nlp):
+    whole = nlp("All is well. He is not ill. She came.")
+    first = whole[0:4].as_doc(copy_user_data=True)
+    joined = Doc.from_docs([first, nlp("The weather is fine.")])
+    assert in_words(joined) == []
+    assert not any(token._.negated for token in joined)
+
+
+def test_long_documents_are_read_in_linear_time(nlp):
+    doc = nlp("There is no fever. " * 400)
+    started = time.perf_counter()
+    assert sum(token._.negated for token in doc) == 4 * 400
+    assert time.perf_counter() - started < 10, "seconds"
 
 
 def test_contractions_that_spacy_cuts_in_two(nlp):

@@ -170,9 +170,18 @@ def read_rows(
         FileNotFoundError, IsADirectoryError: there is no such file.
         CorpusError: the file or a row is damaged; says where.
     """
+    rows = read_whole_rows(path, hint, json_columns)
+    if is_csv(path) or is_parquet(path):
+        return ((where, {name: value for name, value in row.items() if value is not None}) for where, row in rows)
+    return rows
+
+
+def read_whole_rows(
+    path: str | Path, hint: str = "", json_columns: Collection[str] = ()
+) -> Iterator[tuple[int | str, dict[str, Any]]]:
+    """As `read_rows`, but a row of CSV or Parquet has all columns, and None where a value is missing."""
     if is_parquet(path, hint):
-        rows = enumerate(read_parquet(path, hint))
-        return ((f"row {number}", {k: value for k, value in row.items() if value is not None}) for number, row in rows)
+        return ((f"row {number}", row) for number, row in enumerate(read_parquet(path, hint)))
     return _read_csv(path, hint, json_columns) if is_csv(path) else read_json_lines(path, hint)
 
 
@@ -205,6 +214,21 @@ def count_parquet_rows(path: str | Path) -> int:
         return int(table.metadata.num_rows)
 
 
+def parquet_schema(paths: Sequence[Path]) -> Any:
+    """The schema of Parquet files; raises what `read_parquet` does, or a CorpusError for files that differ."""
+    import pyarrow as pa
+
+    found: Any = None
+    for path in paths:
+        with _open_parquet(path, "") as table:
+            own = table.schema_arrow.remove_metadata()
+        try:
+            found = own if found is None else pa.unify_schemas([found, own])
+        except pa.ArrowException as error:
+            raise CorpusError(path, "Parquet", f"its columns are not those of {paths[0]}: {error}") from None
+    return found
+
+
 @contextmanager
 def _open_parquet(path: str | Path, hint: str) -> Iterator[Any]:
     import pyarrow.parquet as pq
@@ -217,7 +241,7 @@ def _open_parquet(path: str | Path, hint: str) -> Iterator[Any]:
             yield table
         except CorpusError:
             raise
-        except (ValueError, OSError) as error:
+        except (ArithmeticError, KeyError, OSError, ValueError) as error:  # dates and time zones that Python lacks, too
             raise CorpusError(path, "Parquet", _with_hint(f"cannot be read: {error}", hint)) from None
 
 
@@ -439,10 +463,10 @@ def _csv_row(
 ) -> dict[str, Any]:
     if len(cells) != len(header):
         raise CorpusError(path, number, f"{len(cells)} cells; the header names {len(header)}: {', '.join(header)}")
-    row: dict[str, Any] = {name: cell for name, cell in zip(header, cells, strict=True) if cell}
+    row: dict[str, Any] = {name: cell or None for name, cell in zip(header, cells, strict=True)}
     for name in row.keys() & set(json_columns):
         try:
-            row[name] = json.loads(row[name])
+            row[name] = row[name] and json.loads(row[name])
         except (ValueError, RecursionError):
             problem = f"{name} is {truncate_repr(row[name])}; in CSV, this column is JSON, as json.dumps writes it"
             raise CorpusError(path, number, problem) from None

@@ -35,6 +35,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from transformers import pipeline
@@ -57,8 +58,11 @@ except ImportError as error:
 FACTORY = "clozeformers_negation"
 # Each negation is stored under such a key with the characters of its cue, as spaCy stores the attributes of spans: it
 # moves them when it cuts documents or joins them. The values are plain data, in characters from the start of the cue:
-# `Doc.to_bytes` serializes them, and merged tokens do not change them.
+# `Doc.to_bytes` serializes them, and merged tokens do not change them. Each part has its text too, because spaCy keeps
+# those that were cut off, and they must not be taken for parts of what is joined later.
 _KEY = ("._.", FACTORY)
+# Document -> its size when it was read, and what was found.
+_READ: WeakKeyDictionary[Doc, tuple[tuple[int, int], list[dict[str, Any]]]] = WeakKeyDictionary()
 _HYPHENATED = re.compile(r"\w+(?:[-‐‑]\w+)+")
 
 
@@ -152,7 +156,8 @@ class NegationComponent(Pipe):
         for doc, own in zip(docs, sentences, strict=True):
             for key in [key for key in doc.user_data if _is_key(key)]:
                 del doc.user_data[key]
-            doc.user_data |= (_in_characters(words, each) for words in own for each in next(found))
+            doc.user_data |= (_in_characters(doc.text, words, each) for words in own for each in next(found))
+            _READ.pop(doc, None)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save model and tokenizer into a folder."""
@@ -217,7 +222,9 @@ def words_of(doc: Doc) -> list[Word]:
     return words
 
 
-def _in_characters(words: Sequence[Word], negation: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _in_characters(
+    text: str, words: Sequence[Word], negation: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Key and value of a result of the pipeline, whose spans refer to the words joined by spaces."""
     places = [place for word in words for place in range(word.start, word.end + 1)]
     edges = {edge for word in words for edge in (word.start, word.end)}
@@ -226,13 +233,10 @@ def _in_characters(words: Sequence[Word], negation: Mapping[str, Any]) -> tuple[
         for parts in (negation["cue"].get("parts", [negation["cue"]]), negation["scope"])
     )
     affix = not edges.issuperset(edge for part in cue for edge in part)
-    start, end = cue[0][0], cue[-1][1]
-    value = {"cue": _moved(cue, -start), "scope": _moved(scope, -start), "score": negation["score"], "affix": affix}
-    return (*_KEY, start, end), value
-
-
-def _moved(parts: Iterable[Sequence[int]], distance: int) -> list[list[int]]:
-    return [[start + distance, end + distance] for start, end in parts]
+    origin = cue[0][0]
+    texts = [[[start - origin, text[start:end]] for start, end in parts] for parts in (cue, scope)]
+    value = {"cue": texts[0], "scope": texts[1], "score": negation["score"], "affix": affix}
+    return (*_KEY, origin, cue[-1][1]), value
 
 
 def _is_key(key: Any) -> bool:
@@ -241,14 +245,25 @@ def _is_key(key: Any) -> bool:
 
 def _stored(doc: Doc) -> list[dict[str, Any]]:
     """The negations of a document, in its characters; of a document cut from another one, what is left of them."""
-    found = []
-    for key in sorted(filter(_is_key, doc.user_data)):
-        value = dict(doc.user_data[key])
-        for name in ("cue", "scope"):
-            parts = ([max(0, start), min(end, len(doc.text))] for start, end in _moved(value[name], key[2]))
-            value[name] = [part for part in parts if part[0] < part[1]]
-        found += [value] if value["cue"] or value["scope"] else []
-    return found
+    size = len(doc), len(doc.user_data)
+    known = _READ.get(doc)
+    if known is None or known[0] != size:
+        text = doc.text
+        found = []
+        for key in sorted(filter(_is_key, doc.user_data)):
+            value = dict(doc.user_data[key])
+            for name in ("cue", "scope"):
+                parts = (_part_in(text, key[2] + distance, part) for distance, part in value[name])
+                value[name] = [part for part in parts if part is not None]
+            found += [value] if value["cue"] or value["scope"] else []
+        _READ[doc] = known = size, found
+    return known[1]
+
+
+def _part_in(text: str, start: int, part: str) -> list[int] | None:
+    """Where a part of a document lies in a text that was cut from it, as far as it does."""
+    first, last = max(0, start), min(start + len(part), len(text))
+    return [first, last] if first < last and text[first:last] == part[first - start : last - start] else None
 
 
 def _negations(doc: Doc) -> list[Negation]:

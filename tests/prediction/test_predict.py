@@ -8,17 +8,19 @@ import os
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
 
 from clozeformers import BertWithWNDuma
 from clozeformers.cli import main
-from clozeformers.files import read_json, read_rows
+from clozeformers.files import read_json, read_rows, read_whole_rows
 from clozeformers.prediction.formats import FORMATS
 from clozeformers.prediction.predictor import ERROR, PREDICTION, Predictor
 from clozeformers.prediction.shards import Shards
@@ -84,7 +86,7 @@ def test_every_kind_of_file(ending: str, model: str, tmp_path: Path) -> None:
     assert count_rows(source) == 3
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["finished"]
-    assert manifest["files"] == [f"part-0000{number}.{format}" for number in (0, 1)]
+    assert manifest["files"] == [f"part-000000{number}.{format}" for number in (0, 1)]
 
 
 def test_folders_and_the_standard_input(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,6 +141,14 @@ def test_the_other_tasks(task: str, rows: dict[str, Any], renamed: list[str], tm
     first, second = read(tmp_path / "out")
     assert first["prediction"] == second["prediction"]
     assert first["prediction"]
+    # A part of one row, which some pipelines answer by itself, and one that cannot be read.
+    write(tmp_path / "rows.jsonl", [rows, rows | {next(iter(rows)): 5}])
+    command[3] = str(tmp_path / "single")
+    assert main([*command, "--rows_per_shard", "1", "--on_error", "skip"]) == 0
+    one, wrong = read(tmp_path / "single")
+    assert one["error"] == "" != wrong["error"]
+    assert one["prediction"]
+    assert wrong["prediction"] is None
 
 
 def test_it_is_what_datasets_maps(model: str) -> None:
@@ -156,7 +166,7 @@ def test_it_is_what_datasets_maps(model: str) -> None:
         (["--set", "batch_size=8"], "--set batch_size: there is no such parameter; give --batch_size"),
         (["--set", "trust_remote_code=true"], "no such parameter; there are affixes, convention, return_words, "),
         (["--set", "convetnion=sfu"], "no such parameter; did you mean convention?"),
-        (["--set", "dtype=foo"], "--set dtype=foo: torch has no such type"),
+        (["--set", "dtype=int8"], "--set dtype=int8: no model has such numbers; give auto, float32"),
         (["--set", "device=1.5"], "the device 1.5 cannot be used: "),
         (["--set", "convention=klingon"], "klingon"),
         (["--set", "device=meta:x"], "the device meta:x cannot be used: "),
@@ -178,7 +188,7 @@ def test_parts_of_other_settings_or_rows_are_left(model: str, tmp_path: Path, ca
     assert "another command, whose rows_per_shard differed; give another folder" in capsys.readouterr().err
     write(tmp_path / "rows.jsonl", ROWS * 2)
     assert main(command) == 2
-    assert "part-00000.jsonl holds other rows than the source has now; give another folder" in capsys.readouterr().err
+    assert "part-0000000.jsonl holds other rows than the source has now; give another folder" in capsys.readouterr().err
     assert read(tmp_path / "out") == before
     (tmp_path / "out" / "manifest.json").write_text('{"settings": 5}')
     assert main(command) == 2
@@ -224,19 +234,12 @@ def test_sources_that_cannot_be_read(
     assert message in error
 
 
-def test_parquet_needs_columns_of_one_type(model: str, tmp_path: Path, capsys: Any) -> None:
-    source = write(tmp_path / "rows.jsonl", [ROWS[0], ROWS[1] | {"id": "one"}])
-    options = ["--model", model, "--format", "parquet"]
-    assert main(["predict", "negation-scope", source, str(tmp_path / "out"), *options]) == 2
-    assert "values of several types" in capsys.readouterr().err
-
-
 def test_parts_of_another_command_are_left(model: str, tmp_path: Path, capsys: Any) -> None:
-    (tmp_path / "part-00000.jsonl").write_text("{}\n")
+    (tmp_path / "part-0000000.jsonl").write_text("{}\n")
     source = write(tmp_path / "rows.jsonl", ROWS)
     assert main(["predict", "negation-scope", source, str(tmp_path), "--model", model]) == 2
     assert "manifest.json does not exist; give another folder" in capsys.readouterr().err
-    assert (tmp_path / "part-00000.jsonl").read_text() == "{}\n"
+    assert (tmp_path / "part-0000000.jsonl").read_text() == "{}\n"
 
 
 def test_columns_of_the_rows_are_not_replaced(model: str, tmp_path: Path, capsys: Any) -> None:
@@ -284,35 +287,40 @@ ODD_ROWS: list[dict[str, Any]] = [
 ]
 
 
+def predicted(shards: Shards, rows: list[dict[str, Any]], error: str = "") -> list[int]:
+    """Write what is waiting; returns the numbers of these shards."""
+    shards.begin()
+    written = []
+    for shard in shards.waiting(Placed("here", row) for row in rows):
+        if shard.known is None:
+            shards.write(shard, {PREDICTION: ["[]"] * len(shard.rows), ERROR: [error] * len(shard.rows)})
+            written.append(shard.number)
+    return written
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_rows_are_known_again_in_every_format(format: str, tmp_path: Path) -> None:
     rows = [dict(row) for row in ODD_ROWS * 2]
     if format == "parquet":  # values of one type; the last shard has none of some types
         rows = [row | {"id": 1, "list": [{"a": "x"}] if number < 4 else []} for number, row in enumerate(rows)]
-    for number in range(2):
-        placed = [Placed("here", row) for row in rows]
-        shards = Shards(tmp_path, {}, format, 4)
-        shards.begin()
-        written = list(shards.waiting(placed))
-        assert [len(shard.rows) for shard in written] == ([4, 2] if number == 0 else []), (
-            "the second time, all is there"
-        )
-        for shard in written:
-            shards.write(shard, {PREDICTION: ["[]"] * len(shard.rows), ERROR: [""] * len(shard.rows)})
-    placed[-1].row["note"] = "another"
-    with pytest.raises(ValueError, match=r"part-00001\.\w+(\.gz)? holds other rows than the source has now"):
-        list(shards.waiting(placed))
-    with pytest.raises(ValueError, match=r"part-00001\.\w+(\.gz)? holds other rows than the source has now"):
-        list(shards.waiting(placed[:4]))
+    assert predicted(Shards(tmp_path, {}, format, 4), rows) == [0, 1]
+    assert predicted(Shards(tmp_path, {}, format, 4), rows) == []
+    changed = [*rows[:5], rows[5] | {"note": "another"}]
+    for other in (changed, rows[:4], rows[:1], [row | {"error": "x"} for row in rows]):
+        with pytest.raises(ValueError, match=r"part-000000[01]\.\w+(\.gz)? holds other rows than the source has now"):
+            predicted(Shards(tmp_path, {}, format, 4), other)
+    first = Shards(tmp_path, {}, format, 4).path(0)
+    first.unlink()
+    with pytest.raises(ValueError, match="holds other rows"):
+        predicted(Shards(tmp_path, {}, format, 4), changed)
+    assert not first.exists(), "what the refused command has written is removed"
+    assert predicted(Shards(tmp_path, {}, format, 4), rows) == [0]
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_parts_of_a_table_have_the_same_columns(format: str, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"a": None, "b": [1]}, {"a": "x"}, {"b": [2]}]
-    shards = Shards(tmp_path, {}, format, 1)
-    shards.begin()
-    for shard in shards.waiting(Placed("here", row) for row in rows):
-        shards.write(shard, {PREDICTION: ["[]"], ERROR: [""]})
+    predicted(Shards(tmp_path, {}, format, 1), rows)
     files = sorted(tmp_path.glob("part-*"))
     if format == "parquet":
         assert len({str(pq.read_schema(file)) for file in files}) == 1
@@ -320,11 +328,69 @@ def test_parts_of_a_table_have_the_same_columns(format: str, tmp_path: Path) -> 
         assert len({file.read_text().splitlines()[0] for file in files}) == 1
     found = [row for file in files for _, row in read_rows(file, json_columns=["b"])]
     assert [{name: row[name] for name in ("a", "b") if name in row} for row in found] == [{"b": [1]}, *rows[1:]]
-    with pytest.raises(ValueError, match=r"values of several types|holds other rows"):
-        list(shards.waiting([*[Placed("here", row) for row in rows[:2]], Placed("here", {"b": [{"new": 1}]})]))
-    more = [Placed("here", row) for row in [*rows, {"c": 1}]]
     with pytest.raises(ValueError, match=r"here: none of the first 1 rows has the column 'c'.*--format jsonl"):
-        list(shards.waiting(more))
+        predicted(Shards(tmp_path, {}, format, 1), [*rows, {"c": 1}])
+
+
+@pytest.mark.parametrize(
+    ("later", "message"),
+    [
+        ({"a": "x"}, "several types"),
+        ({"a": 2**70}, "several types"),
+        ({"b": [{"new": 1}]}, "b has new in some rows only"),
+    ],
+)
+def test_parquet_leaves_nothing_out(later: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=rf"{message}.*; give --format jsonl"):
+        predicted(Shards(tmp_path, {}, "parquet", 1), [{"a": 1, "b": [{"known": "y"}]}, later])
+
+
+def test_parquet_keeps_its_types(model: str, tmp_path: Path) -> None:
+    columns: dict[str, tuple[pa.DataType, list[Any]]] = {
+        "text": (pa.string(), TEXTS[:2]),
+        "sparse": (pa.int64(), [None, 5]),
+        "price": (pa.decimal128(10, 2), [Decimal("1.50"), Decimal("100.00")]),
+        "time": (pa.timestamp("ns", tz="UTC"), [1, 1_600_000_000_000_000_001]),
+        "huge": (pa.uint64(), [2**64 - 1, 0]),
+        "small": (pa.int8(), [1, 2]),
+        "tags": (pa.list_(pa.string()), [[], ["a"]]),
+        "nested": (pa.struct([("a", pa.int32()), ("b", pa.string())]), [{"a": None, "b": None}, {"a": 1, "b": "x"}]),
+        "map": (pa.map_(pa.string(), pa.int8()), [[("a", 1)], []]),
+    }
+    table = pa.table({name: pa.array(values, kind) for name, (kind, values) in columns.items()})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    source, options = str(tmp_path / "rows.parquet"), ["--model", model, "--rows_per_shard", "1"]
+    for _ in range(2):
+        assert main(["predict", "negation-scope", source, str(tmp_path / "out"), *options, "--format", "parquet"]) == 0
+    written = pa.concat_tables(pq.read_table(file) for file in sorted((tmp_path / "out").glob("part-*")))
+    assert written.drop_columns(["prediction", "error"]) == table
+    for _ in range(2):
+        assert main(["predict", "negation-scope", source, str(tmp_path / "csv"), *options, "--format", "csv"]) == 0
+    cells = pd.read_csv(tmp_path / "csv" / "part-0000000.csv", dtype=str)
+    assert (cells["price"][0], cells["tags"][0], cells["huge"][0]) == ("1.50", "[]", str(2**64 - 1))
+
+
+def test_csv_keeps_its_columns_and_line_ends(model: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_bytes(b'id,note,none,text\n1,,,"I do\rnot know."\n2,x,,\n3,"a\r\nb\nc",,No.\n')
+    command = ["predict", "negation-scope", str(tmp_path / "rows.csv"), str(tmp_path / "out"), "--model", model]
+    for _ in range(2):
+        assert main([*command, "--format", "csv", "--rows_per_shard", "1", "--on_error", "skip"]) == 0
+    found = [row for file in sorted((tmp_path / "out").glob("part-*")) for _, row in read_whole_rows(file)]
+    assert [list(row)[:4] for row in found] == [["id", "note", "none", "text"]] * 3
+    assert [(row["note"], row["none"], row["text"]) for row in found] == [
+        *((None, None, "I do\rnot know."), ("x", None, None)),
+        ("a\r\nb\nc", None, "No."),
+    ]
+
+
+def test_errors_are_not_forgotten(model: str, tmp_path: Path, capsys: Any) -> None:
+    source = write(tmp_path / "rows.jsonl", [*ROWS, {"id": 9, "text": 5}])
+    command = ["predict", "negation-scope", source, str(tmp_path / "out"), "--model", model]
+    for _ in range(2):
+        assert main([*command, "--on_error", "skip"]) == 0
+        assert "finished; 1 row has an error" in capsys.readouterr().out
+    assert main(command) == 2
+    assert f"{source}, line 4: " in capsys.readouterr().err
 
 
 def test_the_standard_input_is_not_taken_for_another(
@@ -349,6 +415,9 @@ def test_nothing_in_a_folder_is_left_out(tmp_path: Path, monkeypatch: pytest.Mon
     assert [row["id"] for _, row in read_source(str(inside))] == [1, 0, 2]
     with pytest.raises(ValueError, match=r"b lies in .*, whose rows its parts would become"):
         check_folder(str(inside), inside / "b")
+    with pytest.raises(ValueError, match="whose rows its parts would become"):
+        check_folder(str(inside), outside / "new")
+    check_folder(str(inside), tmp_path / "new")
     (outside / "round").symlink_to(inside)
     with pytest.raises(OSError, match=r"in/c/round is a link to a folder that holds it"):
         next(read_source(str(inside)))

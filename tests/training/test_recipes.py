@@ -232,6 +232,12 @@ def test_a_field_occurs_once_and_dates_are_text(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text("run_name: 2020-01-01\nmodel_config: &own {<<: &base {a: 1}, a: 2}\nother: {<<: *own, a: 3}\n")
     assert load_recipe(path) == {"run_name": "2020-01-01", "model_config": {"a": 2}, "other": {"a": 3}}
+    path.write_text("? [a]\n: 1\n")
+    with pytest.raises(ValueError, match=r"a recipe is a mapping of field to value|unhashable key"):
+        load_recipe(path)
+    (tmp_path / "own.json").write_text('{"a": 1, "a": 2}')
+    with pytest.raises(ValueError, match=r"own.json: cannot be read: a field occurs twice"):
+        load_recipe(tmp_path / "own.json")
     path.write_text("a: 1\nb: 2\na: 3\n")
     with pytest.raises(ValueError, match=r"(?s)own.yaml: cannot be read: the field 'a' occurs twice.*line 3"):
         load_recipe(path)

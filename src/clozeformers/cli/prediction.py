@@ -16,7 +16,7 @@ import torch
 
 from ..prediction.formats import FORMATS
 from ..prediction.shards import Shards
-from ..prediction.sources import check_folder, count_rows, read_source
+from ..prediction.sources import check_folder, count_rows, read_source, source_schema
 from ..tasks import task_named
 from ..text import did_you_mean
 from .app import PATH, app, pairs
@@ -80,7 +80,8 @@ def predict(
     check_folder(source, folder)
     settings = {"task": task, "model": model, "source": source, "split": split, "columns": renamed, "set": given}
     on_error, batch_size = options["on_error"], options["batch_size"]
-    shards = Shards(folder, settings, options["format"], options["rows_per_shard"])
+    schema = source_schema(source) if options["format"] == "parquet" else None
+    shards = Shards(folder, settings, options["format"], options["rows_per_shard"], schema)
     build = partial(Predictor, task, model, columns=renamed, on_error="skip", batch_size=batch_size, **given)
     run = predict_here
     if options["engine"] == "ray":
@@ -112,11 +113,12 @@ def _check_parameters(task: str, given: dict[str, Any]) -> None:
     for name in given:
         if name not in names:
             option = f"; give --{name}" if name in ("model", "batch_size", "on_error") else did_you_mean(name, names)
-            known = option or f"; there are {', '.join(names)}"
-            raise ValueError(f"--set {name}: there is no such parameter{known}")
+            hint = option or f"; there are {', '.join(names)}"
+            raise ValueError(f"--set {name}: there is no such parameter{hint}")
     dtype = given.get("dtype", "auto")
-    if dtype != "auto" and not isinstance(getattr(torch, str(dtype), None), torch.dtype):
-        raise ValueError(f"--set dtype={dtype}: torch has no such type; give auto, float32, float16 or bfloat16")
+    known = getattr(torch, str(dtype), None)
+    if dtype != "auto" and not (isinstance(known, torch.dtype) and known.is_floating_point):
+        raise ValueError(f"--set dtype={dtype}: no model has such numbers; give auto, float32, float16 or bfloat16")
 
 
 def _value(text: str) -> Any:

@@ -42,7 +42,7 @@ def card(run: Path) -> None:
         first = run / record["runs"][0]["run"]
         model = first if (first / "config.json").exists() else None
         path = write_model_card(task.card, record, run / "README.md", model)
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{run / 'results.json'} holds no complete results ({error!r}); {_RECORD_HINT}") from None
     print(f"written to {path}")
 
@@ -72,14 +72,13 @@ def analyze(data: Path, predictions: Path, folder: Path, opens: bool) -> None:
 
     DATA is a file of SQuAD or ReCAM, FILE what a model has predicted on it.
     """
-    from ..files import is_parquet, read_text
+    from ..files import count_parquet_rows, is_parquet, read_text
     from ..tasks import TASKS
 
     analyses = [task.analysis for task in TASKS if task.has_analysis]
     analysis = next((module for module in analyses if module.is_data_file(data)), None)
     if analysis is None:
-        if not is_parquet(data):
-            read_text(data)  # says what a damaged file is
+        count_parquet_rows(data) if is_parquet(data) else read_text(data)  # says what a damaged file is
         raise ValueError(f"{data} is in none of the formats that can be analyzed: SQuAD's and ReCAM's")
     print(analysis.analyze_files(data, predictions, folder).to_markdown())
     if opens:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import cycle
 from math import inf
 from typing import Any, NamedTuple
 
@@ -13,10 +14,9 @@ from accelerate import PartialState
 from transformers.utils.logging import tqdm
 
 from .predictor import ERROR, PREDICTION, Predictor
-from .shards import Shard, Shards
+from .shards import Predicted, Shard, Shards
 from .sources import Placed
 
-Predicted = dict[str, Any]
 _WAITING_PER_WORKER = 2  # shards: one that is read while the next is on its way
 _RETRIES = 3
 _PATIENCE = 60.0  # seconds
@@ -67,7 +67,7 @@ def predict_here(
     state.wait_for_everyone()
     run = predictor(device=device or state.device)
     waiting = shards.waiting(rows, state.process_index, state.num_processes)
-    predicted = ((shard, run(shard.columns)) for shard in waiting)
+    predicted = ((shard, shard.known or run(shard.columns)) for shard in waiting)
     failed = _write(predicted, shards, on_error, bar if state.is_main_process else None)
     state.wait_for_everyone()
     if state.is_main_process:
@@ -182,13 +182,14 @@ def _in_turn(
 ) -> Iterator[tuple[Shard, Predicted]]:
     """The shards in their order, with their predictions, while the next are on their way."""
     sent: deque[tuple[Shard, Any]] = deque()
-    for number, shard in enumerate(waiting):
+    turns = cycle(workers)
+    for shard in waiting:
         if len(sent) == _WAITING_PER_WORKER * len(workers):
             done, reference = sent.popleft()
-            yield done, _result(ray, cluster, len(workers), reference)
-        sent.append((shard, workers[number % len(workers)].predict.remote(shard.columns)))
+            yield done, done.known or _result(ray, cluster, len(workers), reference)
+        sent.append((shard, None if shard.known else next(turns).predict.remote(shard.columns)))
     for done, reference in sent:
-        yield done, _result(ray, cluster, len(workers), reference)
+        yield done, done.known or _result(ray, cluster, len(workers), reference)
 
 
 def _result(ray: Any, cluster: Cluster, count: int, reference: Any) -> Predicted:
@@ -202,7 +203,7 @@ def _result(ray: Any, cluster: Cluster, count: int, reference: Any) -> Predicted
 def _write(
     predicted: Iterable[tuple[Shard, Predicted]], shards: Shards, on_error: str, bar: Callable[[], Any] | None
 ) -> int:
-    """Write shards as they come; return the number of rows with an error."""
+    """Write shards as they come, but those that are there; return the number of rows with an error."""
     failed = done = 0
     shown = tqdm(disable=True) if bar is None else bar()
     for shard, columns in predicted:
@@ -210,7 +211,9 @@ def _write(
         for number, error in enumerate(columns[ERROR]):
             if error and on_error == "raise":
                 raise ValueError(f"{shard.rows[number].place}: {error} (--on_error skip goes on)")
-        failed += shards.write(shard, columns)
+        failed += sum(map(bool, columns[ERROR]))
+        if shard.known is None:
+            shards.write(shard, columns)
         reached = first + len(shard.rows)
         shown.update(reached - done)
         done = reached

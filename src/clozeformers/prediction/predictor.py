@@ -82,7 +82,8 @@ class Predictor:
             )
         values = zip(*(map(_plain, batch[column]) for column in self.columns.values()), strict=True)
         inputs = [dict(zip(self.columns, row, strict=True)) for row in values]
-        results = self.pipeline(inputs, on_error=self.on_error) if inputs else []
+        # As a stream: of a list of one input, some pipelines return the result alone.
+        results = list(self.pipeline(iter(inputs), on_error=self.on_error))
         failed = [isinstance(result, dict) and set(result) == {"error"} for result in results]
         return dict(batch) | {
             PREDICTION: [

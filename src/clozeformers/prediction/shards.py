@@ -16,16 +16,27 @@ from .sources import Placed, Row
 MANIFEST = "manifest.json"
 
 
+Predicted = dict[str, list[str]]
+
+
 class Shard(NamedTuple):
-    """Consecutive rows of a source, their columns, and their number among the shards."""
+    """Consecutive rows of a source.
+
+    Attributes:
+        number: among the shards.
+        rows: with their places.
+        columns: the same by column.
+        known: of a shard that is there already, the errors of its rows.
+    """
 
     number: int
     rows: list[Placed]
     columns: Columns
+    known: Predicted | None = None
 
 
 class Shards:
-    """A folder of shards: ``part-00000.jsonl``, ``part-00001.jsonl``, ...
+    """A folder of shards: ``part-0000000.jsonl``, ``part-0000001.jsonl``, ...
 
     A file is there when it is complete, so that a killed command loses the shards in work only, and another one that
     is given the same settings writes the same bytes.
@@ -35,13 +46,17 @@ class Shards:
         settings: what decides the predictions; kept in ``manifest.json``.
         format: of the files, one of `FORMATS`.
         rows_per_shard: all but the last have as many.
+        schema: of the source, for Parquet; by default that of the first shard.
     """
 
-    def __init__(self, folder: Path, settings: dict[str, Any], format: str, rows_per_shard: int) -> None:
+    def __init__(
+        self, folder: Path, settings: dict[str, Any], format: str, rows_per_shard: int, schema: Any = None
+    ) -> None:
         self.folder, self.format, self.rows_per_shard = folder, format, rows_per_shard
-        self._format = FORMATS[format]
-        self._first: Columns = {}  # the columns of the first shard
         self.settings = settings | {"format": format, "rows_per_shard": rows_per_shard}
+        self._format = FORMATS[format]
+        self._layout = schema
+        self._written: list[Path] = []
 
     def begin(self) -> None:
         """Check the folder, and remove what a killed command has left unfinished.
@@ -65,63 +80,69 @@ class Shards:
         write_json({"settings": self.settings, "finished": False}, manifest)
 
     def waiting(self, rows: Iterable[Placed], turn: int = 0, workers: int = 1) -> Iterator[Shard]:
-        """Cut rows into the shards that are not there yet; of several workers, each has its turn.
+        """Cut rows into shards; of several workers, each has its turn. Those that are there have their errors.
 
         Raises:
-            ValueError: a shard that is there holds other rows, as the source has changed; a table has a row with
-                a column that its first shard lacks.
+            ValueError: a shard that is there holds other rows, as the source has changed; then what this command has
+                written is removed. A table has a row with a column that its first shard lacks.
         """
         iterator, number, names = iter(rows), 0, dict[str, None]()
         while own := list(islice(iterator, self.rows_per_shard)):
             own_names = dict.fromkeys(name for _, row in own for name in row)
             names = names or own_names
             shard = Shard(number, own, {name: [row.get(name) for _, row in own] for name in names | own_names})
-            self._first = self._first or shard.columns
-            if self._format.is_table and own_names.keys() - names.keys():
-                raise self._new_column(shard)
+            self._layout = self._format.layout(shard.columns) if self._layout is None else self._layout
+            if self._layout is not None and own_names.keys() - names.keys():
+                raise self._new_column(shard, names)
             if number % workers == turn:
-                if not self.path(number).exists():
-                    yield shard
-                elif not self._holds(shard):
-                    raise self._changed(number)
+                yield shard._replace(known=self._read(shard)) if self.path(number).exists() else shard
             number += 1
-        if self.path(number).exists():
-            raise self._changed(number)
+        for path in self.folder.glob("part-*"):
+            if path.name >= self.path(number).name:
+                raise self._changed(path)
 
-    def _holds(self, shard: Shard) -> bool:
-        """Whether the file of a shard has its rows."""
-        known = [
-            {name: value for name, value in row.items() if name not in RESULTS}
-            for row in self._format.decode(self.path(shard.number))
-        ]
-        return self._encode(known) == self._encode([row for _, row in shard.rows])
+    def _read(self, shard: Shard) -> Predicted:
+        """The errors in the file of a shard, which must hold its rows."""
+        path = self.path(shard.number)
+        known = self._format.decode(path)
+        rows = [{name: value for name, value in row.items() if name not in RESULTS} for row in known]
+        if not rows or not shard.columns.keys().isdisjoint(RESULTS) or not all(ERROR in row for row in known):
+            raise self._changed(path)
+        if self._encode(rows) != self._encode([row for _, row in shard.rows]):
+            raise self._changed(path)
+        return {ERROR: [row[ERROR] or "" for row in known]}
 
-    def _changed(self, number: int) -> ValueError:
-        return ValueError(f"{self.path(number)} holds other rows than the source has now; give another folder")
+    def _changed(self, path: Path) -> ValueError:
+        for written in self._written:
+            written.unlink(missing_ok=True)
+        return ValueError(f"{path} holds other rows than the source has now; give another folder")
 
-    def _new_column(self, shard: Shard) -> ValueError:
-        place, name = next((place, name) for place, row in shard.rows for name in row if name not in self._first)
+    def _new_column(self, shard: Shard, names: Iterable[str]) -> ValueError:
+        place, name = next((place, name) for place, row in shard.rows for name in row if name not in names)
         return ValueError(
             f"{place}: none of the first {self.rows_per_shard} rows has the column {name!r}, and all parts of a table "
             "have the same columns; give --format jsonl"
         )
 
     def _encode(self, rows: list[Row]) -> bytes:
-        return self._format.encode(rows, self._first)
+        try:
+            return self._format.encode(rows, self._layout)
+        except RecursionError:
+            raise ValueError("a row is nested too deeply") from None
 
     def path(self, number: int) -> Path:
-        """The file of a shard."""
-        return self.folder / f"part-{number:05d}.{self.format}"
+        """The file of a shard; in the order of the names, there may be ten million."""
+        return self.folder / f"part-{number:07d}.{self.format}"
 
-    def write(self, shard: Shard, predicted: dict[str, list[str]]) -> int:
-        """Write a shard with its predictions; return the number of rows with an error."""
+    def write(self, shard: Shard, predicted: Predicted) -> None:
+        """Write a shard with its predictions."""
         pairs = zip(shard.rows, predicted[PREDICTION], predicted[ERROR], strict=True)
         rows = [row | {PREDICTION: prediction, ERROR: error} for (_, row), prediction, error in pairs]
         content = self._encode(rows)
         # Without a time, so that the same rows are the same bytes.
         content = gzip.compress(content, mtime=0) if self.format.endswith(".gz") else content
         write_bytes(content, self.path(shard.number))
-        return sum(map(bool, predicted[ERROR]))
+        self._written.append(self.path(shard.number))
 
     def finish(self) -> None:
         """Say in the manifest that nothing is missing."""

@@ -14,11 +14,11 @@ from ..files import (
     decode_lines,
     files_in,
     open_data,
+    parquet_schema,
     parse_object,
     place_name,
     read_lines,
-    read_parquet,
-    read_rows,
+    read_whole_rows,
 )
 from ..training.pretrained import loading
 
@@ -63,7 +63,10 @@ def source_files(source: str) -> list[Path] | None:
 
 def check_folder(source: str, folder: Path) -> None:
     """Raise a ValueError if predictions in this folder would be rows of the source."""
-    if source_files(source) is not None and folder.resolve().is_relative_to(Path(source).resolve()):
+    path = Path(source)
+    files = source_files(source) if path.is_dir() else None
+    holders = {holder for file in files or () for holder in file.parents if holder.is_relative_to(path)}
+    if not {holder.resolve() for holder in holders}.isdisjoint((folder.resolve(), *folder.resolve().parents)):
         raise ValueError(f"{folder} lies in {source}, whose rows its parts would become; give a folder elsewhere")
 
 
@@ -93,6 +96,12 @@ def read_source(source: str, split: str = "train") -> Iterator[Placed]:
         yield from (Placed(f"{source}, row {number}", row) for number, row in enumerate(rows))
 
 
+def source_schema(source: str) -> Any:
+    """The schema of a source that is all Parquet, else None; raises what `parquet_schema` does."""
+    files = source_files(source) or []
+    return parquet_schema(files) if files and all(_ending(file) == ".parquet" for file in files) else None
+
+
 def count_rows(source: str) -> int | None:
     """How many rows there are, if that is known without parsing them."""
     files = source_files(source)
@@ -116,10 +125,8 @@ def _read_file(file: Path) -> Iterator[tuple[str | int, Row]]:
     ending = _ending(file)
     if ending == ".txt":
         yield from ((number, {"text": line}) for number, line in read_lines(file))
-    elif ending == ".parquet":
-        yield from ((f"row {number}", row) for number, row in enumerate(read_parquet(file)))
     else:
-        yield from read_rows(file)
+        yield from read_whole_rows(file)
 
 
 def _read_standard_input() -> Iterator[Placed]:

@@ -93,6 +93,13 @@ def _recipe_fields(task: str) -> frozenset[str]:
     return frozenset(field for path in recipe_files(task).values() for field in load_recipe(path))
 
 
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field occurs twice")
+    return fields
+
+
 class _Loader(yaml.SafeLoader):
     """YAML as far as JSON has it: dates are strings, and a field occurs once."""
 
@@ -100,9 +107,11 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_mapping_node(anchor)
         names: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
             if key.value in names:
                 raise yaml.composer.ComposerError(None, None, f"the field {key.value!r} occurs twice", key.start_mark)
-            names |= {key.value} if isinstance(key, yaml.ScalarNode) else set()
+            names.add(key.value)
         return node
 
 
@@ -124,7 +133,7 @@ def load_recipe(path: Path) -> dict[str, Any]:
 def _load(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-        recipe = json.loads(text) if path.suffix == ".json" else yaml.load(text, _Loader)
+        recipe = json.loads(text, object_pairs_hook=_unique) if path.suffix == ".json" else yaml.load(text, _Loader)
     except (ValueError, RecursionError, yaml.YAMLError) as error:  # YAML's own errors are no ValueErrors
         raise ValueError(f"{path}: cannot be read: {error}") from error
     if not isinstance(recipe, dict) or not all(isinstance(field, str) for field in recipe):
