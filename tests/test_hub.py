@@ -23,7 +23,7 @@ from transformers import (
 )
 from transformers.dynamic_module_utils import get_relative_import_files
 
-from clozeformers import AlbertWithWNDuma, BertWithWNDuma, XLNetWithWNDuma
+from clozeformers import AlbertWithWNDuma, BertForNegationScopeOA, BertWithWNDuma, XLNetWithWNDuma
 from clozeformers.hub import push_to_hub, save_with_code
 from clozeformers.hub_export import flat_source, needed_modules, write_sources
 from clozeformers.modeling.attention import ATTENTIONS
@@ -164,6 +164,14 @@ def test_imports_inside_functions_are_followed_and_rewritten(monkeypatch: pytest
     assert "    from .clozeformers_two_b import (\n" in flat_source("clozeformers.one.a")
     with pytest.raises(ValueError, match=r"clozeformers\.two cannot be copied.*import from the module"):
         needed_modules(["clozeformers.one.a"])
+
+
+def test_the_card_of_the_encoder_stays_behind(tmp_path: Path) -> None:
+    BertModel(tiny_model("bert").base_model.config).save_pretrained(tmp_path / "encoder")
+    (tmp_path / "encoder" / "README.md").write_text("# The encoder\n")
+    model = BertForNegationScopeOA.from_pretrained(tmp_path / "encoder")
+    save_with_code(model, tmp_path / "new")
+    assert not (tmp_path / "new" / "README.md").exists()
 
 
 def test_the_model_card_comes_along(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def read_text(path: str | Path, hint: str = "") -> str:
     """
     read_head(path, hint)
     with open_data(path, hint) as file:
-        return decode_text(path, file.read())
+        return _decode(path, 1, file.read())
 
 
 def read_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, str]]:

@@ -136,9 +136,16 @@ def _save(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
     model.save_pretrained(folder)
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
-    card = Path(model.name_or_path or folder) / "README.md"
-    if card.is_file() and card.resolve().parent != folder.resolve():
+    origin = Path(model.name_or_path or folder)
+    card = origin / "README.md"
+    if card.is_file() and card.resolve().parent != folder.resolve() and _is_of(origin, model):
         shutil.copy(card, folder)
+
+
+def _is_of(origin: Path, model: PreTrainedModel) -> bool:
+    """Whether a folder holds a model of this class, rather than the encoder that it was built on."""
+    config = origin / CONFIG_NAME
+    return config.is_file() and type(model).__name__ in (read_json(config).get("architectures") or ())
 
 
 def _is_own(cls: type) -> bool:

@@ -13,9 +13,11 @@ from torch import Tensor
 from transformers import AutoModel
 
 from clozeformers import BertWithWNDuma, BertWNDumaConfig
+from clozeformers.abstract_cloze.arguments import ClozeTrainingArguments
 from clozeformers.abstract_cloze.pretraining import (
     GapPretraining,
     MaskingCollator,
+    _arguments,
     masked_texts,
     read_texts,
     texts_of_questions,
@@ -106,6 +108,24 @@ def test_the_loss_is_over_all_words_at_each_mask() -> None:
     torch.testing.assert_close(loss, torch.stack(losses).mean(), atol=1e-5, rtol=0)
 
 
+def test_a_batch_without_a_mask_has_no_loss() -> None:
+    tokenizer = bert_tokenizer()
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    fields = {"option_features": "gap", "num_co_attention_layers": 0, "use_definitions": False}
+    model = BertWithWNDuma(BertWNDumaConfig(vocab_size=len(tokenizer), **sizes, **fields))
+    ids = torch.tensor([[2, 5, 6, 3]])
+    inputs = {"input_ids": ids, "attention_mask": ids.clamp(max=1), "token_type_ids": ids * 0}
+    loss = GapPretraining(model, tokenizer, ["happy"])(**inputs, labels=ids * 0 - 100)["loss"]
+    loss.backward()
+    assert loss == 0
+
+
+def test_the_pretraining_has_its_own_checkpoints(tmp_path: Path) -> None:
+    for given, expected in ((None, None), ("true", "true"), (str(tmp_path), None)):
+        args = ClozeTrainingArguments(str(tmp_path), use_cpu=True, num_pretrain_epochs=1, resume_from_checkpoint=given)
+        assert _arguments(args, tmp_path / "pretraining").resume_from_checkpoint == expected
+
+
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> TinyTask:
     return tiny_abstract_cloze(tmp_path_factory.mktemp("cloze"))
@@ -179,11 +199,12 @@ def test_two_processes_pretrain_one_encoder(task: TinyTask, tmp_path: Path) -> N
     span = [*GAP[2:], "--option_features", "span", "--num_pretrain_epochs", "1", "--pretrain_batch_size", "4"]
     other = ["--bf16", "true", "--gradient_accumulation_steps", "2", "--early_stopping_patience", "1"]
     chosen = ["--eval_strategy", "steps", "--eval_steps", "1", "--save_steps", "1", "--max_steps", "2"]
+    chosen += ["--num_seeds", "2"]  # whose probabilities the main process alone writes and reads
     files = task.data("train", "dev", "test")
     task.start(*task.command(tmp_path / "run", *files, *span, *other, *chosen, processes=2))
     before, after = (AutoModel.from_pretrained(folder) for folder in (task.arguments[1], tmp_path / "run/pretraining"))
     assert not torch.equal(before.encoder.layer[0].output.dense.weight, after.encoder.layer[0].output.dense.weight)
-    assert json.loads((tmp_path / "run" / "results.json").read_text())["scores"]["test"]
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["ensemble"]["test"]
 
 
 def test_models_learn_to_fill_the_gap(task: TinyTask, tmp_path: Path) -> None:

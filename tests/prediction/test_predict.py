@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -141,6 +142,13 @@ def test_the_other_tasks(task: str, rows: dict[str, Any], renamed: list[str], tm
     first, second = read(tmp_path / "out")
     assert first["prediction"] == second["prediction"]
     assert first["prediction"]
+    if task == "abstract-cloze":  # as ReCAM writes it, in CSV too
+        numbered = {"article": rows["article"], "question": rows["question"], "option_0": "a", "option_1": "b"}
+        for ending in ("jsonl", "csv"):
+            command[2:4] = write(tmp_path / f"numbered.{ending}", [numbered, numbered]), str(tmp_path / ending)
+            assert main(command) == 0
+            assert read(tmp_path / ending)[1]["prediction"] == second["prediction"]
+        command[2] = source
     # A part of one row, which some pipelines answer by itself, and one that cannot be read.
     write(tmp_path / "rows.jsonl", [rows, rows | {next(iter(rows)): 5}])
     command[3] = str(tmp_path / "single")
@@ -381,6 +389,17 @@ def test_csv_keeps_its_columns_and_line_ends(model: str, tmp_path: Path) -> None
         *((None, None, "I do\rnot know."), ("x", None, None)),
         ("a\r\nb\nc", None, "No."),
     ]
+
+
+def test_a_model_that_has_changed_is_another(model: str, tmp_path: Path, capsys: Any) -> None:
+    source, own = write(tmp_path / "rows.jsonl", ROWS), tmp_path / "model"
+    shutil.copytree(model, own)
+    command = ["predict", "negation-scope", source, str(tmp_path / "out"), "--model", str(own)]
+    assert main(command) == 0
+    config = json.loads((own / "config.json").read_text())
+    (own / "config.json").write_text(json.dumps(config | {"note": 1}))
+    assert main(command) == 2
+    assert "another command, whose contents of the model differed" in capsys.readouterr().err
 
 
 def test_errors_are_not_forgotten(model: str, tmp_path: Path, capsys: Any) -> None:

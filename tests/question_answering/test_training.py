@@ -238,6 +238,8 @@ def test_a_saved_model_simplifies_questions_as_in_training(task: TinyTask, tmp_p
 
 def test_metrics_that_are_no_numbers_are_saved_as_null(reader: Path, tmp_path: Path) -> None:
     model, tokenizer = AutoModelForQuestionAnswering.from_pretrained(reader), AutoTokenizer.from_pretrained(reader)
+    with pytest.raises(ValueError, match="--head_learning_rate is for the optimizer of Trainer"):
+        QATrainingArguments(str(tmp_path), use_cpu=True, optimizer="adam", head_learning_rate=1e-3)
     args = QATrainingArguments(str(tmp_path), use_cpu=True)
     trainer = QuestionAnsweringTrainer(model, args, processing_class=tokenizer, max_answer_length=5, no_answer=False)
     trainer.save_metrics("eval", {"eval_loss": math.nan, "eval_f1": 50.0})

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 import torch
+from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import Trainer
+from transformers import EarlyStoppingCallback, Trainer
 
 from clozeformers import BertForNegationScopeOA, BertNegationScopeOAConfig
 from clozeformers.training.arguments import ScriptTrainingArguments
@@ -85,6 +86,32 @@ def test_the_order_depends_on_seed_and_epoch_only() -> None:
     assert list(EpochLengthGroupedSampler(8, lengths, seed=4)) != first
     padded = sum(8 * max(lengths[index] for index in first[start : start + 8]) for start in range(0, 300, 8))
     assert padded < 1.2 * sum(lengths)
+
+
+def test_a_resumed_epoch_has_its_own_order_and_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With several processes, neither accelerate nor Trainer reaches the sampler of a loader that skips batches."""
+    settings: dict[str, Any] = {
+        "use_cpu": True,
+        "report_to": "none",
+        "eval_strategy": "epoch",
+        "save_strategy": "epoch",
+    }
+    args = ScriptTrainingArguments(str(tmp_path), early_stopping_patience=3, **settings)
+    rows = Dataset.from_dict({"length": [*range(1, 33)]})
+    trainer = LengthGroupedTrainer(nn.Linear(1, 1), args, train_dataset=rows, eval_dataset=rows)
+    monkeypatch.setattr(Trainer, "_run_epoch", lambda self, *_, **__: None)
+    sampler, other = trainer._get_train_sampler(), EpochLengthGroupedSampler(8, list(rows["length"]), args.seed)
+    stopping = next(each for each in trainer.callback_handler.callbacks if isinstance(each, EarlyStoppingCallback))
+    assert sampler is not None
+    state = {"args": {}, "attributes": {"early_stopping_patience_counter": 2}}
+    trainer.state.stateful_callbacks["EarlyStoppingCallback"] = state
+    trainer.state.max_steps, trainer._resumes_stopping = 99, True
+    for epoch in (2, 3):
+        trainer._run_epoch(trainer.model, epoch, resume_from_checkpoint="checkpoint-9")
+        other.set_epoch(epoch)
+        assert list(sampler) == list(other)
+        assert stopping.early_stopping_patience_counter == 2 + (epoch == 3)
+        stopping.early_stopping_patience_counter = 3  # of an evaluation: kept in the next epoch
 
 
 def test_hard_batches_are_replayed() -> None:

@@ -182,7 +182,8 @@ class GapPretraining(nn.Module):
         ).last_hidden_state
         candidates = self.model.gap_head.candidates(self.model.get_input_embeddings()(self.piece_ids), self.piece_mask)
         logits = self.model.gap_head(self.model.gap_head.states(encoded[is_masked]), candidates)
-        return {"loss": cross_entropy(logits, labels[is_masked])}
+        loss = cross_entropy(logits, labels[is_masked], reduction="sum")  # of no mask, if all lie beyond the pieces
+        return {"loss": loss / is_masked.sum().clamp(min=1)}
 
 
 def vocabulary_of(rows: Dataset) -> list[str]:
@@ -222,7 +223,8 @@ def pretrain(
         model = load_model(gap_args, replace(data_args, use_definitions=False), tokenizer)
         vocabulary = vocabulary_of(rows)
         texts = texts_of_questions(rows) + [text for path in data_args.pretrain_file or [] for text in read_texts(path)]
-        examples = masked_texts(list(dict.fromkeys(texts)), set(vocabulary))
+        texts = [text for text in dict.fromkeys(texts) if tokenizer.mask_token not in text]  # which would be a mask
+        examples = masked_texts(texts, set(vocabulary))
         logger.info("Pretraining on %d texts with %d words to predict", len(examples), len(vocabulary))
         trainer = LengthGroupedTrainer(
             model=GapPretraining(model, tokenizer, vocabulary),
@@ -232,6 +234,7 @@ def pretrain(
             train_dataset=examples,
         )
         trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args))
+        trainer.check_weights()
         with atomic_folder(folder) if args.should_save else nullcontext(folder) as unfinished:
             if args.should_save:
                 save_pretrained(model, tokenizer, unfinished)
@@ -245,6 +248,7 @@ def _arguments(args: Any, folder: Path) -> Any:
     """The arguments of the pretraining, from those of the training on questions."""
     args = copy.copy(args)
     args.output_dir = str(folder)
+    args.resume_from_checkpoint = "true" if args.resumes else None  # a checkpoint that is named is the other training's
     args.num_train_epochs, args.max_steps = args.num_pretrain_epochs, -1
     args.learning_rate, args.per_device_train_batch_size = args.pretrain_learning_rate, args.pretrain_batch_size
     args.eval_strategy, args.load_best_model_at_end, args.early_stopping_patience = "no", False, None

@@ -98,9 +98,13 @@ def accuracy(predictions: Mapping[str, int], rows: Dataset) -> dict[str, float]:
 
 
 def vote_of_runs(experiment: Experiment) -> dict[str, dict[str, float]]:
-    """Let the models of several runs vote, write their choices, and score them; nothing for a single run."""
+    """Let the models of several runs vote, write their choices, and score them; nothing for a single run.
+
+    The main process alone has written, and reads, the probabilities of the runs.
+    """
     scores = {}
-    for name, rows in experiment.corpora.test.items() if len(experiment.results) > 1 else ():
+    votes = len(experiment.results) > 1 and experiment.args.process_index == 0
+    for name, rows in experiment.corpora.test.items() if votes else ():
         folders = [experiment.output_dir / result["run"] for result in experiment.results]
         files = [folder / f"probabilities_{file_label(name)}.json" for folder in folders]
         chosen = vote([read_json_object(file, "delete run-results.json beside it to score it again") for file in files])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -31,9 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except click.Abort:
         return 130  # as shells have it for an interrupted process
-    except BrokenPipeError:  # the reader of the output has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
         return report_error(error, name)
     return status or 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import Any
 import click
 import torch
 
+from .. import __version__
 from ..prediction.formats import FORMATS
 from ..prediction.shards import Shards
 from ..prediction.sources import check_folder, count_rows, read_source, source_schema
@@ -72,13 +74,23 @@ def predict(
 
     from ..prediction.engines import predict_here, predict_on_ray
     from ..prediction.predictor import Predictor
+    from ..training.experiment import digest
 
     renamed = pairs("--column", columns)
     given = {name: _value(value) for name, value in pairs("--set", parameters).items()}
     _check_parameters(task, given)
     device = given.pop("device", None)  # the same predictions wherever they are computed
     check_folder(source, folder)
-    settings = {"task": task, "model": model, "source": source, "split": split, "columns": renamed, "set": given}
+    contents = digest(Path(model)) if model is not None and Path(model).is_dir() else __version__
+    settings = {
+        "task": task,
+        "model": model,
+        "contents of the model": contents,
+        "source": source,
+        "split": split,
+        "columns": renamed,
+        "set": given,
+    }
     on_error, batch_size = options["on_error"], options["batch_size"]
     schema = source_schema(source) if options["format"] == "parquet" else None
     shards = Shards(folder, settings, options["format"], options["rows_per_shard"], schema)
@@ -90,7 +102,9 @@ def predict(
         raise ValueError("--ray is for --engine ray")
     bar = partial(tqdm, total=count_rows(source), unit="row") if sys.stderr.isatty() else None
     failed = run(read_source(source, split), shards, build, device=device, on_error=on_error, bar=bar)
-    print(f"{folder}: finished" + (f"; {failed} row{'s have' if failed > 1 else ' has'} an error" if failed else ""))
+    if os.environ.get("RANK", "0") == "0":
+        errors = f"; {failed} row{'s have' if failed > 1 else ' has'} an error" if failed else ""
+        print(f"{folder}: finished{errors}")
 
 
 def _cluster(given: dict[str, str]) -> Any:

@@ -63,8 +63,8 @@ def encode_dataset(
     """Encode corpus rows with `encode_cues`; the number of inputs that are cut is logged as a warning.
 
     Args:
-        rows: of any corpora, perhaps with the `target` that `teach` adds. A model of several conventions reads each
-            row under that of its corpus.
+        rows: of any corpora, perhaps with the `target` that `add_teacher_targets` adds. A model of several conventions
+            reads each row under that of its corpus.
         tokenizer: a fast tokenizer.
         max_length: see `encode_cues`.
         config: of the model.

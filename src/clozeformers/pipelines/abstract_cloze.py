@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from inspect import signature
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 
@@ -64,6 +64,7 @@ class AbstractClozePipeline(TextPipeline):
 
     input_format = 'article="...", question="..." and options=[...], or a mapping with these'
     input_names = ("article", "question", "options")
+    numbered_inputs: ClassVar[Mapping[str, str]] = {"options": "option_"}
     training_hint = (
         "train one with `clozeformers train abstract-cloze RECIPE`, by a recipe such as minilm-gap-pretrained; any "
         "multiple choice model will do"

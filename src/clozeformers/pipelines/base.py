@@ -55,6 +55,8 @@ class TextPipeline(Pipeline):
     # For error messages: what an input is, the keywords of `__call__` that give one, and how to get a model.
     input_format = "a mapping"
     input_names: ClassVar[tuple[str, ...]] = ()
+    # Inputs that are lists, and the beginning of the keys `..._0`, `..._1`, ... that may replace one in a mapping.
+    numbered_inputs: ClassVar[Mapping[str, str]] = {}
     training_hint = "train one for the task"
     # Short inputs of different lengths, with which a model is exported.
     examples: ClassVar[tuple[Any, ...]] = ()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from accelerate import PartialState
+from accelerate.utils import gather_object
 from transformers.utils.logging import tqdm
 
 from .predictor import ERROR, PREDICTION, Predictor
@@ -51,12 +52,12 @@ def predict_here(
         rows: of the source.
         shards: where they go.
         predictor: builds the unit of work, which skips rows that cannot be read, given a device.
-        device: by default, that of the process.
+        device: by default, that of the process, or of one process alone, what the pipeline chooses.
         on_error: `"raise"`, or `"skip"`.
         bar: makes what shows the progress, with the `update` and `close` of tqdm.
 
     Returns:
-        The number of rows with an error, of this process.
+        The number of rows with an error, of all processes.
 
     Raises:
         ValueError: a row cannot be read; says which. The shards before are kept.
@@ -65,10 +66,10 @@ def predict_here(
     if state.is_main_process:
         shards.begin()
     state.wait_for_everyone()
-    run = predictor(device=device or state.device)
+    run = predictor(device=device or (state.device if state.num_processes > 1 else None))
     waiting = shards.waiting(rows, state.process_index, state.num_processes)
     predicted = ((shard, shard.known or run(shard.columns)) for shard in waiting)
-    failed = _write(predicted, shards, on_error, bar if state.is_main_process else None)
+    failed = sum(gather_object([_write(predicted, shards, on_error, bar if state.is_main_process else None)]))
     state.wait_for_everyone()
     if state.is_main_process:
         shards.finish()

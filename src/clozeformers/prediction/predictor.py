@@ -55,7 +55,7 @@ class Predictor:
         self.columns = {name: (columns or {}).get(name, name) for name in names}
         self.on_error = on_error
         _check_device(options.get("device"))
-        with loading(model) if model is not None else nullcontext():
+        with loading(model, options.get("revision")) if model is not None else nullcontext():
             self.pipeline = pipeline(task, model=model, batch_size=batch_size, trust_remote_code=False, **options)
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -74,14 +74,15 @@ class Predictor:
         """
         if taken := {PREDICTION, ERROR} & set(batch):
             raise ValueError(f"the rows have a column {', '.join(sorted(taken))} already; rename it")
-        missing = [column for column in self.columns.values() if column not in batch]
+        columns = self._columns_in(batch)
+        missing = [column for column in columns.values() if column not in batch]
         if missing:
             raise ValueError(
                 f"there is no column {', '.join(missing)}; there are {', '.join(batch)}: name those that the inputs "
                 f"{', '.join(self.columns)} stand in"
             )
-        values = zip(*(map(_plain, batch[column]) for column in self.columns.values()), strict=True)
-        inputs = [dict(zip(self.columns, row, strict=True)) for row in values]
+        values = zip(*(map(_plain, batch[column]) for column in columns.values()), strict=True)
+        inputs = [dict(zip(columns, row, strict=True)) for row in values]
         # As a stream: of a list of one input, some pipelines return the result alone.
         results = list(self.pipeline(iter(inputs), on_error=self.on_error))
         failed = [isinstance(result, dict) and set(result) == {"error"} for result in results]
@@ -92,6 +93,16 @@ class Predictor:
             ],
             ERROR: [result["error"] if is_failed else "" for result, is_failed in zip(results, failed, strict=True)],
         }
+
+    def _columns_in(self, batch: Mapping[str, Any]) -> dict[str, str]:
+        """The inputs and their columns; in place of a list that has none, the numbered columns of its parts."""
+        columns = dict(self.columns)
+        for name, prefix in type(self.pipeline).numbered_inputs.items():
+            numbered = [column for column in batch if column.startswith(prefix) and column[len(prefix) :].isdecimal()]
+            if columns[name] not in batch and numbered:
+                del columns[name]
+                columns |= {column: column for column in numbered}
+        return columns
 
 
 def _check_device(device: Any) -> None:

@@ -70,6 +70,8 @@ class QATrainingArguments(ScriptTrainingArguments):
         """Check what this class adds."""
         self.label_names = self.label_names or ["start_positions", "end_positions"]  # type: ignore[has-type]
         super().__post_init__()
+        if self.optimizer is not None and self.head_learning_rate is not None:
+            raise ValueError("--head_learning_rate is for the optimizer of Trainer; leave it out, or --optimizer")
         if self.replay_batches < 0 or self.log_warmup_steps < 0:
             raise ValueError("--replay_batches and --log_warmup_steps must be at least 0")
         if self.replay_batches and (

@@ -113,7 +113,7 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
         return super().create_scheduler(num_training_steps, optimizer)
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """The model's own loss, or that of `teach`, where the features have its targets."""
+        """The model's own loss, or that of `add_teacher_targets`, where the features have its targets."""
         if "start_targets" not in inputs:
             return super().compute_loss(model, inputs, *args, **kwargs)
         targets = [inputs.pop(name) for name in ("start_targets", "end_targets")]
@@ -134,6 +134,7 @@ class QuestionAnsweringTrainer(LengthGroupedTrainer):
         rows = self.train_dataset if train_dataset is None else train_dataset
         batch = self.args.train_batch_size * self.args.world_size
         self._replay = HardBatchReplaySampler(batch, list(rows["length"]), self.data_seed, self.args.replay_batches)
+        self._sampler = self._replay
         return self._replay
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:

@@ -66,6 +66,8 @@ def main(arguments: list[str]) -> dict[str, Any]:
     model_args, data_args, args = parse_recipe("abstract_cloze", classes, arguments)
     if model_args.method == "ngrams" and not data_args.trains:
         raise ValueError("--method ngrams needs --train_file, whose n-grams it counts")
+    if args.world_size > 1:
+        raise ValueError("the baselines are counted in one process; leave out accelerate launch")
     corpora = score_held_out(load_corpora(data_args, args.seed), args)
     experiment = Experiment(
         CARD,

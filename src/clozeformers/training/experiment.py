@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import gc
 import hashlib
 import json
 import logging
@@ -58,6 +59,7 @@ logger = logging.getLogger(__name__)
 
 RESULTS_FILE = "results.json"
 _RUN_RESULTS, _RUN_ARGUMENTS = "run-results.json", "run-arguments.json"
+_BLOCK = 1 << 20
 _DAMAGED = "delete it to measure again"
 # Arguments that change nothing about the model; and the token, which must not be written down.
 _NOT_RECORDED = {"output_dir", "resume_from_checkpoint", "run_name", "card_dir", "report_to", "disable_tqdm", "folds"}
@@ -245,6 +247,7 @@ class Experiment:
                 }
                 if self.args.process_index == 0:
                     write_json(finished, run.folder / _RUN_RESULTS)
+            gc.collect()  # the model of this run is in cycles, and would stay beside that of the next
             if self.args.process_index == 0 and not finished.get("keep_checkpoints", True):
                 remove_checkpoints(run.folder)
             self.results.append(finished)
@@ -294,7 +297,7 @@ class Experiment:
     def _decisive_arguments(self) -> dict[str, Any]:
         """All that decides a run's result: arguments, and a digest of each file that the data arguments name."""
         decisive = dataclasses.asdict(self.model_args) | dataclasses.asdict(self.data_args)
-        for path in self.data_args.paths:
+        for path in [*self.data_args.paths, *filter(None, [getattr(self.model_args, "model_name_or_path", None)])]:
             if Path(path).exists():
                 decisive[f"contents of {path}"] = digest(Path(path))
         # Additional seeds do not change the others.
@@ -428,7 +431,11 @@ def digest(path: Path) -> str:
     files = [path] if path.is_file() else files_in(path, Path.is_file)
     digest = hashlib.sha256()
     for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+        own = hashlib.sha256()
+        with file.open("rb") as content:
+            while block := content.read(_BLOCK):
+                own.update(block)
+        digest.update(own.digest())
     return digest.hexdigest()[:16]
 
 
@@ -441,7 +448,7 @@ def push_run(folder: Path, args: TrainingArguments) -> None:
         token=token,
         private=args.hub_private_repo,
         again=f"the run is finished in {folder}: push it by the same command with --resume_from_checkpoint true",
-        ignore_patterns=["checkpoint-*", "training_args.bin"],
+        ignore_patterns=["*checkpoint-*", "*training_args.bin", "pretraining/*"],  # arguments hold the token
     )
 
 

@@ -246,7 +246,6 @@ class Reproduction:
 
     def _run(self, cell: Cell, main: Callable[[list[str]], Any], vote: Vote | None) -> None:
         folder, model = self.cell_folder(cell), self._model(cell)
-        (folder / _CELL_FILE).unlink(missing_ok=True)
         if model.vote:
             write_json(self._vote(cell, vote), folder / RESULTS_FILE)
         else:
@@ -276,6 +275,8 @@ class Reproduction:
                 weights = [read_json_object(place / "eval_results.json")["eval_f1"] / 100 for place in places]
             scores = {}
             for test, names in self._tests(cell).items():
+                if len(names) > 1:
+                    raise ValueError(f"{_shown(cell)}: a vote is scored on test sets of one file; {test} has several")
                 predictions = [self._predictions(member, test, run) for member in members]
                 scores[test] = vote(self.files[names[0]], predictions, weights, model.method)
             runs.append({"run": run, "scores": scores})

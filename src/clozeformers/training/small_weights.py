@@ -19,8 +19,8 @@ _LEAST_STEP = 2.0**-24  # the smallest number above zero in half precision
 def round_weights(model: nn.Module, fraction: float) -> None:
     """Round the weights of a model, so that it is scored as it will be saved.
 
-    The weights of a matrix become multiples of one step, the power of two nearest to a fraction of their standard
-    deviation: then most of their bits are zero, and compression leaves few others. Vectors are rounded to half
+    The weights of a matrix become multiples of one step, the power of two nearest to a fraction of the root of
+    their mean square: then most of their bits are zero, and compression leaves few others. Vectors are rounded to half
     precision only.
 
     Args:

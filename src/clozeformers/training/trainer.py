@@ -41,8 +41,11 @@ class LengthGroupedTrainer(Trainer):
             super().__init__(*args, **kwargs)
         except (ImportError, RuntimeError, ValueError) as error:  # of arguments that only Trainer checks
             raise ValueError(str(error)) from error
+        self._stopping: EarlyStoppingCallback | None = None
         if self.args.early_stopping_patience is not None:
-            self.add_callback(EarlyStoppingCallback(self.args.early_stopping_patience))
+            self._stopping = EarlyStoppingCallback(self.args.early_stopping_patience)
+            self.add_callback(self._stopping)
+        self._sampler: Sampler[int] | None = None
         self._table = show_live_table(self)
         decay = self.args.ema_decay
         if decay is not None and self.is_fsdp_enabled:
@@ -86,6 +89,7 @@ class LengthGroupedTrainer(Trainer):
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Train; afterwards the model has the averages of its weights, if they are kept."""
+        self._resumes_stopping = True
         try:
             output = super().train(*args, **kwargs)
         finally:
@@ -142,14 +146,21 @@ class LengthGroupedTrainer(Trainer):
         if self._averages is not None:
             self._averages.resume(load_file(path, device=str(self.args.device)))
 
-    def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
+    def _run_epoch(self, model: Any, epoch: int, *args: Any, **kwargs: Any) -> None:
+        # Where it resumes within an epoch, Trainer does not reach the sampler of one of several processes.
+        if isinstance(self._sampler, EpochLengthGroupedSampler):
+            self._sampler.set_epoch(epoch)
+        if self._stopping is not None and self._resumes_stopping:  # nor does it count on
+            saved = self.state.stateful_callbacks.get("EarlyStoppingCallback", {}).get("attributes", {})
+            self._stopping.early_stopping_patience_counter = saved.get("early_stopping_patience_counter", 0)
+        self._resumes_stopping = False
         # Trainer takes another step, or epoch, where it resumes from the checkpoint of the last.
         control = self.state.stateful_callbacks.get("TrainerControl", {}).get("args", {})
         stopped_early = self.args.resumes and control.get("should_training_stop", False)
         if stopped_early or self.state.global_step >= self.state.max_steps:
             self.control.should_training_stop = True
         else:
-            super()._run_epoch(*args, **kwargs)
+            super()._run_epoch(model, epoch, *args, **kwargs)
 
     def _determine_best_metric(self, metrics: dict[str, float], trial: Any) -> bool:
         measures = [name.removeprefix("eval_") for name in metrics]
@@ -164,7 +175,8 @@ class LengthGroupedTrainer(Trainer):
         if self.args.train_sampling_strategy != "group_by_length":
             return super()._get_train_sampler(rows)
         whole_batch = self.args.train_batch_size * self.args.world_size * self.args.gradient_accumulation_steps
-        return EpochLengthGroupedSampler(whole_batch, list(rows["length"]), self.data_seed)
+        self._sampler = EpochLengthGroupedSampler(whole_batch, list(rows["length"]), self.data_seed)
+        return self._sampler
 
     def _get_eval_sampler(self, eval_dataset: Dataset) -> SequentialSampler:
         # Trainer would shuffle groups of similar length; predictions have to be in the order of the features, which
