@@ -14,6 +14,7 @@ import sys
 from functools import lru_cache, partial
 from typing import Any
 
+from datasets import Dataset
 from transformers import set_seed
 
 from clozeformers.abstract_cloze.arguments import (
@@ -34,7 +35,7 @@ from clozeformers.abstract_cloze.loading import (
 from clozeformers.abstract_cloze.pretraining import pretrain
 from clozeformers.abstract_cloze.trainer import AbstractClozeTrainer, best_options, vote_of_runs
 from clozeformers.errors import run_script
-from clozeformers.training.experiment import Experiment
+from clozeformers.training.experiment import Experiment, Run
 from clozeformers.training.recipe import parse_recipe
 from clozeformers.training.sampling import sort_by_length
 
@@ -61,23 +62,33 @@ def main(arguments: list[str]) -> dict[str, Any]:
     start = None
     for run in experiment.runs():
         start = start or pretrain(model_args, data_args, args, run.corpora.train, tokenizer)  # once for all seeds
-        set_seed(run.args.seed)  # the stage has drawn numbers, unless an earlier command has run it
-        model = load_model(start, data_args, tokenizer)
         features, run.features = encode(run.corpora)  # once for all seeds
-        trainer = AbstractClozeTrainer(
-            model,
-            run.args,
-            processing_class=tokenizer,
-            train_dataset=features.get("train"),
-            eval_dataset=sort_by_length(features["validation"]) if "validation" in features else None,
-        )
-        run.fit(trainer)
-        for name, rows in run.corpora.test.items():
-            probabilities, metrics = trainer.predict_options(rows, features[name])
-            run.record(trainer, name, metrics)
-            run.write(trainer, "predictions", name, best_options(probabilities))
-            run.write(trainer, "probabilities", name, probabilities)
+        set_seed(run.args.seed)  # the stage has drawn numbers, unless an earlier command has run it
+        train_and_score(run, start, data_args, tokenizer, features)
     return experiment.publish(ensemble=vote_of_runs(experiment))
+
+
+def train_and_score(
+    run: Run,
+    model_args: ClozeModelArguments,
+    data_args: ClozeDataArguments,
+    tokenizer: Any,
+    features: dict[str, Dataset],
+) -> None:
+    """Train and score the model of a run. It goes with this function, before that of the next run is loaded."""
+    trainer = AbstractClozeTrainer(
+        load_model(model_args, data_args, tokenizer),
+        run.args,
+        processing_class=tokenizer,
+        train_dataset=features.get("train"),
+        eval_dataset=sort_by_length(features["validation"]) if "validation" in features else None,
+    )
+    run.fit(trainer)
+    for name, rows in run.corpora.test.items():
+        probabilities, metrics = trainer.predict_options(rows, features[name])
+        run.record(trainer, name, metrics)
+        run.write(trainer, "predictions", name, best_options(probabilities))
+        run.write(trainer, "probabilities", name, probabilities)
 
 
 if __name__ == "__main__":

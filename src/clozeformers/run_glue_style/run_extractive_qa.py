@@ -26,7 +26,7 @@ from clozeformers.question_answering.card import CARD
 from clozeformers.question_answering.distillation import add_teacher_targets
 from clozeformers.question_answering.loading import article_titles, augment, load_corpora, load_model
 from clozeformers.question_answering.trainer import QuestionAnsweringTrainer, encode_corpus
-from clozeformers.training.experiment import Experiment
+from clozeformers.training.experiment import Experiment, Run
 from clozeformers.training.recipe import parse_recipe
 
 
@@ -45,39 +45,47 @@ def main(arguments: list[str]) -> dict[str, Any]:
         groups=article_titles(corpora.train),
     )
     for run in experiment.runs():
-        augmented = augment(run.corpora, data_args, args.seed)
-        model, tokenizer = load_model(model_args, data_args, augmented)
-        encode = partial(encode_corpus, tokenizer=tokenizer, data_args=data_args, reports=run.features)
-        train, validation = augmented.train, augmented.validation
-        features = None
-        if train is not None:
-            distils = data_args.teachers is not None
-            features = encode(train, "train", for_training=True, with_offsets=distils).features
-            features = add_teacher_targets(train, features, data_args, run.args) if distils else features
-        trainer = QuestionAnsweringTrainer(
-            model,
-            run.args,
-            processing_class=tokenizer,
-            max_answer_length=model.config.max_answer_length,
-            no_answer=data_args.no_answer,
-            train_dataset=features,
-            validation=None if validation is None else encode(validation, "validation"),
-        )
-        evaluated = run.fit(trainer)
-        if data_args.no_answer:
-            # Nothing was chosen without validation questions: a model that is only scored has a threshold of its own.
-            own = 0.0 if data_args.trains else getattr(model.config, "no_answer_threshold", None) or 0.0
-            trainer.no_answer_threshold = evaluated.get("eval_best_f1_thresh", own)
-            run.measured["no_answer_threshold"] = trainer.no_answer_threshold
-            model.config.no_answer_threshold = trainer.no_answer_threshold
-            run.save_config(trainer)
-        for name, rows in augmented.test.items():
-            metrics = trainer.predict_questions(encode(rows, name))
-            run.record(trainer, name, metrics)
-            threshold = trainer.no_answer_threshold if data_args.no_answer else None
-            run.write(trainer, "predictions", name, answer_texts(trainer.nbest, threshold))
-            run.write(trainer, "nbest_predictions", name, trainer.nbest)
+        train_and_score(run, model_args, data_args, args.seed)
     return experiment.publish()
+
+
+def train_and_score(run: Run, model_args: QAModelArguments, data_args: QADataArguments, seed: int) -> None:
+    """Train and score the model of a run, with questions made by `seed`.
+
+    The model goes with this function, before that of the next run is loaded.
+    """
+    augmented = augment(run.corpora, data_args, seed)
+    model, tokenizer = load_model(model_args, data_args, augmented)
+    encode = partial(encode_corpus, tokenizer=tokenizer, data_args=data_args, reports=run.features)
+    train, validation = augmented.train, augmented.validation
+    features = None
+    if train is not None:
+        distils = data_args.teachers is not None
+        features = encode(train, "train", for_training=True, with_offsets=distils).features
+        features = add_teacher_targets(train, features, data_args, run.args) if distils else features
+    trainer = QuestionAnsweringTrainer(
+        model,
+        run.args,
+        processing_class=tokenizer,
+        max_answer_length=model.config.max_answer_length,
+        no_answer=data_args.no_answer,
+        train_dataset=features,
+        validation=None if validation is None else encode(validation, "validation"),
+    )
+    evaluated = run.fit(trainer)
+    if data_args.no_answer:
+        # Nothing was chosen without validation questions: a model that is only scored has a threshold of its own.
+        own = 0.0 if data_args.trains else getattr(model.config, "no_answer_threshold", None) or 0.0
+        trainer.no_answer_threshold = evaluated.get("eval_best_f1_thresh", own)
+        run.measured["no_answer_threshold"] = trainer.no_answer_threshold
+        model.config.no_answer_threshold = trainer.no_answer_threshold
+        run.save_config(trainer)
+    for name, rows in augmented.test.items():
+        metrics = trainer.predict_questions(encode(rows, name))
+        run.record(trainer, name, metrics)
+        threshold = trainer.no_answer_threshold if data_args.no_answer else None
+        run.write(trainer, "predictions", name, answer_texts(trainer.nbest, threshold))
+        run.write(trainer, "nbest_predictions", name, trainer.nbest)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from clozeformers.negation_scope.encoding import encode_dataset, encode_labelled
 from clozeformers.negation_scope.loading import load_corpora, load_model, sentence_ids, strata_of, with_cues
 from clozeformers.negation_scope.predictions import write_found, write_predictions
 from clozeformers.negation_scope.trainer import NegationScopeTrainer
-from clozeformers.training.experiment import Experiment
+from clozeformers.training.experiment import Experiment, Run
 from clozeformers.training.recipe import parse_recipe
 from clozeformers.training.sampling import sort_by_length
 
@@ -53,44 +53,49 @@ def main(arguments: list[str]) -> dict[str, Any]:
         strata=strata_of(corpora.train),
     )
     for run in experiment.runs():
-        train, validation = run.corpora.train, run.corpora.validation
-        scopes = None if train is None else with_cues(train)
-        if scopes is not None and data_args.teachers:
-            scopes = add_teacher_targets(scopes, data_args, run.args)
-        model, tokenizer = load_model(model_args, data_args, scopes)
-        encode = partial(
-            encode_dataset,
-            tokenizer=tokenizer,
-            max_length=tokenizer.model_max_length,
-            config=model.config,
-            label_pieces=data_args.label_pieces,
-        )
-        features = None if scopes is None else encode(scopes)
-        if train is not None and features is not None and data_args.finds_cues:
-            sentences = label_sentences(train)
-            length = tokenizer.model_max_length
-            cues = encode_labelled(sentences, tokenizer, max_length=length, config=model.config)
-            features = join_features(features, cues)
-        trainer = NegationScopeTrainer(
-            model,
-            run.args,
-            processing_class=tokenizer,
-            cue_in_scope=data_args.cue_in_scope,
-            train_dataset=None if features is None else sort_by_length(features),
-            eval_dataset=None if validation is None else sort_by_length(encode(with_cues(validation))),
-        )
-        run.fit(trainer)
-        for name, all_rows in run.corpora.test.items():
-            rows = with_cues(all_rows)
-            predicted, metrics = trainer.predict_scopes(sort_by_length(encode(rows, overlapping=True)))
-            gold = corpora.files.get(name, [])
-            if data_args.finds_cues:
-                metrics |= score_found(trainer, all_rows, gold, run.path("found", name, ".jsonl"))
-            run.record(trainer, name, metrics)
-            if trainer.is_world_process_zero():
-                predictions = [predicted[number] for number in range(len(rows))]
-                write_predictions(rows, predictions, gold, run.path("predictions", name, ".jsonl"))
+        train_and_score(run, model_args, data_args)
     return experiment.publish()
+
+
+def train_and_score(run: Run, model_args: NegationModelArguments, data_args: NegationDataArguments) -> None:
+    """Train and score the model of a run. It goes with this function, before that of the next run is loaded."""
+    train, validation = run.corpora.train, run.corpora.validation
+    scopes = None if train is None else with_cues(train)
+    if scopes is not None and data_args.teachers:
+        scopes = add_teacher_targets(scopes, data_args, run.args)
+    model, tokenizer = load_model(model_args, data_args, scopes)
+    encode = partial(
+        encode_dataset,
+        tokenizer=tokenizer,
+        max_length=tokenizer.model_max_length,
+        config=model.config,
+        label_pieces=data_args.label_pieces,
+    )
+    features = None if scopes is None else encode(scopes)
+    if train is not None and features is not None and data_args.finds_cues:
+        sentences = label_sentences(train)
+        length = tokenizer.model_max_length
+        cues = encode_labelled(sentences, tokenizer, max_length=length, config=model.config)
+        features = join_features(features, cues)
+    trainer = NegationScopeTrainer(
+        model,
+        run.args,
+        processing_class=tokenizer,
+        cue_in_scope=data_args.cue_in_scope,
+        train_dataset=None if features is None else sort_by_length(features),
+        eval_dataset=None if validation is None else sort_by_length(encode(with_cues(validation))),
+    )
+    run.fit(trainer)
+    for name, all_rows in run.corpora.test.items():
+        rows = with_cues(all_rows)
+        predicted, metrics = trainer.predict_scopes(sort_by_length(encode(rows, overlapping=True)))
+        gold = run.corpora.files.get(name, [])
+        if data_args.finds_cues:
+            metrics |= score_found(trainer, all_rows, gold, run.path("found", name, ".jsonl"))
+        run.record(trainer, name, metrics)
+        if trainer.is_world_process_zero():
+            predictions = [predicted[number] for number in range(len(rows))]
+            write_predictions(rows, predictions, gold, run.path("predictions", name, ".jsonl"))
 
 
 def score_found(trainer: NegationScopeTrainer, rows: Dataset, gold: Sequence[Path], path: Path) -> dict[str, float]:
