@@ -17,7 +17,7 @@ from .scripts import ROOT
 
 PACKAGE = Path(clozeformers.__file__).parent
 ROOMS = {task.name for task in TASKS}
-SHARED = {"training", "analysis", "drawings", "metrics", "errors", "files", "text", "words", "voting", "lazy"}
+SHARED = {"training", "analysis", "drawings", "metrics", "digest", "errors", "files", "text", "words", "voting", "lazy"}
 ALLOWED = {
     "modeling": {"modeling"},
     "pipelines": {"modeling", "pipelines", "files", "text", "words", "voting", *ROOMS},

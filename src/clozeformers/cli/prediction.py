@@ -16,6 +16,7 @@ import click
 import torch
 
 from .. import __version__
+from ..digest import digest
 from ..prediction.formats import FORMATS
 from ..prediction.shards import Shards
 from ..prediction.sources import check_folder, count_rows, read_source, source_schema
@@ -74,7 +75,6 @@ def predict(
 
     from ..prediction.engines import predict_here, predict_on_ray
     from ..prediction.predictor import Predictor
-    from ..training.experiment import digest
 
     renamed = pairs("--column", columns)
     given = {name: _value(value) for name, value in pairs("--set", parameters).items()}

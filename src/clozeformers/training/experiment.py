@@ -19,7 +19,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import gc
-import hashlib
 import json
 import logging
 import shlex
@@ -38,10 +37,10 @@ from transformers import TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.utils import CONFIG_NAME
 
+from ..digest import digest
 from ..files import (
     atomic_file,
     atomic_folder,
-    files_in,
     read_json_object,
     remove_unfinished,
     write_json,
@@ -59,7 +58,6 @@ logger = logging.getLogger(__name__)
 
 RESULTS_FILE = "results.json"
 _RUN_RESULTS, _RUN_ARGUMENTS = "run-results.json", "run-arguments.json"
-_BLOCK = 1 << 20
 _DAMAGED = "delete it to measure again"
 # Arguments that change nothing about the model; and the token, which must not be written down.
 _NOT_RECORDED = {"output_dir", "resume_from_checkpoint", "run_name", "card_dir", "report_to", "disable_tqdm", "folds"}
@@ -424,19 +422,6 @@ def training_record(args: ScriptTrainingArguments) -> dict[str, Any]:
         if given and spec.init and spec.name not in _NOT_RECORDED and isinstance(value, (int, float, str, list, dict)):
             record[spec.name] = getattr(value, "value", value)
     return record | ({"processes": args.world_size} if args.world_size > 1 else {})
-
-
-def digest(path: Path) -> str:
-    """A digest of a file, or of all files of a folder."""
-    files = [path] if path.is_file() else files_in(path, Path.is_file)
-    digest = hashlib.sha256()
-    for file in files:
-        own = hashlib.sha256()
-        with file.open("rb") as content:
-            while block := content.read(_BLOCK):
-                own.update(block)
-        digest.update(own.digest())
-    return digest.hexdigest()[:16]
 
 
 def push_run(folder: Path, args: TrainingArguments) -> None:

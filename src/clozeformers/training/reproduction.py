@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.curves import training_curves, write_training_curves
+from ..digest import digest
 from ..errors import is_user_error
 from ..files import read_json_object, read_text, write_json
 from ..text import did_you_mean
 from ..voting import VoteMethod
 from .corpora import file_label
-from .experiment import RESULTS_FILE, digest
+from .experiment import RESULTS_FILE
 from .experiment_file import PLACEHOLDER, ExperimentFile, is_held_out, names_of_files, test_files
 from .experiment_schema import AnalysisFigure, CurvesFigure, Model
 from .recipe import as_arguments, check_command, merge_fields
