@@ -396,6 +396,8 @@ def test_a_model_that_has_changed_is_another(model: str, tmp_path: Path, capsys:
     shutil.copytree(model, own)
     command = ["predict", "negation-scope", source, str(tmp_path / "out"), "--model", str(own)]
     assert main(command) == 0
+    below = [*command[:3], str(own / "predictions"), *command[4:]]
+    assert main(below) == main(below) == 0, "what lies below the model is not the model"
     config = json.loads((own / "config.json").read_text())
     (own / "config.json").write_text(json.dumps(config | {"note": 1}))
     assert main(command) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,30 @@ def test_a_resumed_epoch_has_its_own_order_and_patience(tmp_path: Path, monkeypa
         assert list(sampler) == list(other)
         assert stopping.early_stopping_patience_counter == 2 + (epoch == 3)
         stopping.early_stopping_patience_counter = 3  # of an evaluation: kept in the next epoch
+
+
+class Scaled(nn.Module):
+    """A model whose logits are its input times its weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"loss": self.weight.sum(), "logits": x * self.weight}
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_logits_that_are_no_numbers_are_no_prediction(wrong: float, tmp_path: Path) -> None:
+    trainer = LengthGroupedTrainer(Scaled(), ScriptTrainingArguments(str(tmp_path), use_cpu=True))
+    for low in (-math.inf, 1.0):  # as a mask writes it
+        trainer.prediction_step(trainer.model, {"x": torch.tensor([low, 0.5])}, prediction_loss_only=False)
+    with pytest.raises(ValueError, match="diverged: the logits of the model are NaN or infinite; give a lower"):
+        trainer.prediction_step(trainer.model, {"x": torch.tensor([wrong, 0.5])}, prediction_loss_only=False)
+    trainer.check_weights()
+    trainer.model.weight.data.fill_(wrong)
+    with pytest.raises(ValueError, match="diverged: weight is NaN or infinite"):
+        trainer.check_weights()
 
 
 def test_hard_batches_are_replayed() -> None:

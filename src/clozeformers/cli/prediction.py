@@ -16,7 +16,7 @@ import click
 import torch
 
 from .. import __version__
-from ..digest import digest
+from ..digest import model_digest
 from ..prediction.formats import FORMATS
 from ..prediction.shards import Shards
 from ..prediction.sources import check_folder, count_rows, read_source, source_schema
@@ -81,7 +81,7 @@ def predict(
     _check_parameters(task, given)
     device = given.pop("device", None)  # the same predictions wherever they are computed
     check_folder(source, folder)
-    contents = digest(Path(model)) if model is not None and Path(model).is_dir() else __version__
+    contents = model_digest(Path(model)) if model is not None and Path(model).is_dir() else __version__
     settings = {
         "task": task,
         "model": model,

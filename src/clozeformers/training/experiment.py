@@ -37,7 +37,7 @@ from transformers import TrainingArguments, set_seed
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.utils import CONFIG_NAME
 
-from ..digest import digest
+from ..digest import digest, model_digest
 from ..files import (
     atomic_file,
     atomic_folder,
@@ -295,9 +295,12 @@ class Experiment:
     def _decisive_arguments(self) -> dict[str, Any]:
         """All that decides a run's result: arguments, and a digest of each file that the data arguments name."""
         decisive = dataclasses.asdict(self.model_args) | dataclasses.asdict(self.data_args)
-        for path in [*self.data_args.paths, *filter(None, [getattr(self.model_args, "model_name_or_path", None)])]:
+        for path in self.data_args.paths:
             if Path(path).exists():
                 decisive[f"contents of {path}"] = digest(Path(path))
+        model = getattr(self.model_args, "model_name_or_path", None)
+        if model is not None and Path(model).is_dir():
+            decisive[f"contents of {model}"] = model_digest(Path(model))
         # Additional seeds do not change the others.
         return decisive | {name: value for name, value in training_record(self.args).items() if name != "num_seeds"}
 

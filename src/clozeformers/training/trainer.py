@@ -45,7 +45,7 @@ class LengthGroupedTrainer(Trainer):
         if self.args.early_stopping_patience is not None:
             self._stopping = EarlyStoppingCallback(self.args.early_stopping_patience)
             self.add_callback(self._stopping)
-        self._sampler: Sampler[int] | None = None
+        self._sampler: EpochLengthGroupedSampler | None = None
         self._table = show_live_table(self)
         decay = self.args.ema_decay
         if decay is not None and self.is_fsdp_enabled:
@@ -148,7 +148,7 @@ class LengthGroupedTrainer(Trainer):
 
     def _run_epoch(self, model: Any, epoch: int, *args: Any, **kwargs: Any) -> None:
         # Where it resumes within an epoch, Trainer does not reach the sampler of one of several processes.
-        if isinstance(self._sampler, EpochLengthGroupedSampler):
+        if self._sampler is not None:
             self._sampler.set_epoch(epoch)
         if self._stopping is not None and self._resumes_stopping:  # nor does it count on
             saved = self.state.stateful_callbacks.get("EarlyStoppingCallback", {}).get("attributes", {})
