@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
-import io
 import json
 import math
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,13 +22,13 @@ STDIN = "the standard input"
 _UNFINISHED = ".unfinished"
 _HEAD = 4096
 _GZIP = b"\x1f\x8b"
-_PARQUET = b"PAR1"
+PARQUET = b"PAR1"
 _UTF_16 = "UTF-16 text; convert it to UTF-8, as `iconv -f UTF-16 -t UTF-8 FILE` does"
 # First bytes of a file that is no UTF-8 text -> what it is.
 _KINDS = {
     codecs.BOM_UTF16_LE: _UTF_16,
     codecs.BOM_UTF16_BE: _UTF_16,
-    _PARQUET: "Parquet",
+    PARQUET: "Parquet",
     b"PK\x03\x04": "a zip archive; unpack it",
     _GZIP: "compressed with gzip; unpack it",  # twice, or on the standard input
     b"BZh": "compressed with bzip2; unpack it, or compress it with gzip",
@@ -77,7 +75,7 @@ def read_json_object(path: str | Path, hint: str = "") -> dict[str, Any]:
     """As `read_json`, for a file that must hold a JSON object."""
     values = read_json(path, hint)
     if not isinstance(values, dict):
-        raise CorpusError(path, 1, _with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
+        raise CorpusError(path, 1, with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
     return values
 
 
@@ -90,7 +88,7 @@ def read_text(path: str | Path, hint: str = "") -> str:
     """
     read_head(path, hint)
     with open_data(path, hint) as file:
-        return _decode(path, 1, file.read())
+        return decode(path, 1, file.read())
 
 
 def read_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, str]]:
@@ -110,7 +108,7 @@ def read_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, str]]:
 def decode_text(path: str | Path, content: bytes, hint: str = "") -> str:
     """As `read_text`, for what was read from a file; `path` is its name in errors."""
     _check_kind(path, content[:_HEAD], hint)
-    return _decode(path, 1, content)
+    return decode(path, 1, content)
 
 
 def decode_lines(path: str | Path, lines: IO[bytes], hint: str = "") -> Iterator[tuple[int, str]]:
@@ -118,7 +116,7 @@ def decode_lines(path: str | Path, lines: IO[bytes], hint: str = "") -> Iterator
     for number, line in enumerate(lines, start=1):
         if number == 1:
             _check_kind(path, line[:_HEAD], hint)
-        text = _decode(path, number, line.rstrip(b"\r\n"))
+        text = decode(path, number, line.rstrip(b"\r\n"))
         if text.strip():
             yield number, text
 
@@ -139,7 +137,7 @@ def read_json_lines(path: str | Path, hint: str = "") -> Iterator[tuple[int, dic
     """
     if read_head(path, hint).lstrip().startswith(b"["):
         problem = "the file is a JSON array, not JSON lines; write one object a line, as `jq -c '.[]' FILE` does"
-        raise CorpusError(path, 1, _with_hint(problem, hint))
+        raise CorpusError(path, 1, with_hint(problem, hint))
     for number, line in read_lines(path, hint):
         yield number, parse_object(path, number, line, hint)
 
@@ -148,106 +146,8 @@ def parse_object(path: str | Path, number: int, line: str, hint: str = "") -> di
     """Parse a line of JSON lines; raises a CorpusError that names it if it is no JSON object."""
     values = _parse(path, number, line, hint)
     if not isinstance(values, dict):
-        raise CorpusError(path, number, _with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
+        raise CorpusError(path, number, with_hint(f"{truncate_repr(values)} is not a JSON object", hint))
     return values
-
-
-def read_rows(
-    path: str | Path, hint: str = "", json_columns: Collection[str] = ()
-) -> Iterator[tuple[int | str, dict[str, Any]]]:
-    """Read the rows of a table: JSON lines, CSV (``.csv``, with a header) or Parquet, plain or compressed with gzip.
-
-    Args:
-        path: the file.
-        hint: an example of a right row, appended to the error.
-        json_columns: columns that are no strings, whose cells in CSV are JSON, such as ``[0, 1]``.
-
-    Yields:
-        The place, as `CorpusError` takes it (a line, or ``"row 5"``, counted from 0, of Parquet), and the values;
-        those that are missing, such as empty cells of CSV, are left out.
-
-    Raises:
-        FileNotFoundError, IsADirectoryError: there is no such file.
-        CorpusError: the file or a row is damaged; says where.
-    """
-    rows = read_whole_rows(path, hint, json_columns)
-    if is_csv(path) or is_parquet(path):
-        return ((where, {name: value for name, value in row.items() if value is not None}) for where, row in rows)
-    return rows
-
-
-def read_whole_rows(
-    path: str | Path, hint: str = "", json_columns: Collection[str] = ()
-) -> Iterator[tuple[int | str, dict[str, Any]]]:
-    """As `read_rows`, but a row of CSV or Parquet has all columns, and None where a value is missing."""
-    if is_parquet(path, hint):
-        return ((f"row {number}", row) for number, row in enumerate(read_parquet(path, hint)))
-    return _read_csv(path, hint, json_columns) if is_csv(path) else read_json_lines(path, hint)
-
-
-def is_csv(path: str | Path) -> bool:
-    """Whether a file is CSV, by its name."""
-    return Path(path).name.lower().removesuffix(".gz").endswith(".csv")
-
-
-def is_parquet(path: str | Path, hint: str = "") -> bool:
-    """Whether a file is Parquet, by its first bytes."""
-    with open_data(path, hint) as file:
-        return file.read(len(_PARQUET)) == _PARQUET
-
-
-def read_parquet(path: str | Path, hint: str = "") -> Iterator[dict[str, Any]]:
-    """Read the rows of a Parquet file, a batch of them at a time; what is missing is None.
-
-    Raises:
-        FileNotFoundError, IsADirectoryError: there is no such file.
-        CorpusError: the file is damaged.
-    """
-    with _open_parquet(path, hint) as table:
-        for batch in table.iter_batches():
-            yield from batch.to_pylist()
-
-
-def count_parquet_rows(path: str | Path) -> int:
-    """The number of rows of a Parquet file, without reading them; raises what `read_parquet` does."""
-    with _open_parquet(path, "") as table:
-        return int(table.metadata.num_rows)
-
-
-def parquet_schema(paths: Sequence[Path]) -> Any:
-    """The schema of Parquet files; raises what `read_parquet` does, or a CorpusError for files that differ."""
-    import pyarrow as pa
-
-    found: Any = None
-    for path in paths:
-        with _open_parquet(path, "") as table:
-            own = table.schema_arrow.remove_metadata()
-        try:
-            found = own if found is None else pa.unify_schemas([found, own])
-        except pa.ArrowException as error:
-            raise CorpusError(path, "Parquet", f"its columns are not those of {paths[0]}: {error}") from None
-    return found
-
-
-@contextmanager
-def _open_parquet(path: str | Path, hint: str) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
-    with open_data(path, hint) as data:
-        try:
-            # Rows are found from the end of the file, which a packed one does not tell.
-            table = pq.ParquetFile(io.BytesIO(data.read()) if isinstance(data, gzip.GzipFile) else data)
-            _check_columns(path, "Parquet", table.schema_arrow.names)
-            yield table
-        except CorpusError:
-            raise
-        except (ArithmeticError, KeyError, OSError, ValueError) as error:  # dates and time zones that Python lacks, too
-            raise CorpusError(path, "Parquet", _with_hint(f"cannot be read: {error}", hint)) from None
-
-
-def _check_columns(path: str | Path, where: str | int, names: Sequence[str]) -> None:
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise CorpusError(path, where, f"the column {', '.join(map(repr, twice))} occurs twice; rename one")
 
 
 def data_name(path: str | Path) -> str:
@@ -265,7 +165,7 @@ def read_head(path: str | Path, hint: str = "") -> bytes:
     with open_data(path, hint) as file:
         head = file.read(_HEAD)
     if not head.strip():
-        raise CorpusError(path, 1, _with_hint("the file is empty", hint))
+        raise CorpusError(path, 1, with_hint("the file is empty", hint))
     _check_kind(path, head, hint)
     return head.removeprefix(codecs.BOM_UTF8)
 
@@ -276,7 +176,7 @@ def _check_kind(path: str | Path, head: bytes, hint: str) -> None:
     if kind is None and b"\0" in head:
         kind = "binary, or text in another encoding than UTF-8"
     if kind is not None:
-        raise CorpusError(path, 1, _with_hint(f"the file is {kind}", hint))
+        raise CorpusError(path, 1, with_hint(f"the file is {kind}", hint))
 
 
 @contextmanager
@@ -410,9 +310,9 @@ def require_file(path: str | Path, hint: str = "") -> Path:
     """Return the path, or raise a FileNotFoundError or IsADirectoryError if it is not a file."""
     path = Path(path)
     if path.is_dir():
-        raise IsADirectoryError(_with_hint(f"{path} is a folder; give the path of a file", hint))
+        raise IsADirectoryError(with_hint(f"{path} is a folder; give the path of a file", hint))
     if not path.exists():
-        raise FileNotFoundError(_with_hint(f"{path} does not exist", hint))
+        raise FileNotFoundError(with_hint(f"{path} does not exist", hint))
     if not path.is_file():
         raise ValueError(f"{path} is a pipe or a device, which can be read only once; write its text to a file first")
     return path
@@ -439,41 +339,8 @@ def files_in(folder: Path, is_wanted: Callable[[Path], Any]) -> list[Path]:
     return sorted(found)
 
 
-def _read_csv(path: str | Path, hint: str, json_columns: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    read_head(path, hint)
-    csv.field_size_limit(2**31 - 1)
-    with open_data(path, hint) as data:
-        # Decoded line by line, so that an error can name the line.
-        lines = (_decode(path, number, line) for number, line in enumerate(data, start=1))
-        rows = csv.reader(lines, strict=True)
-        try:
-            header = next(rows)
-            _check_columns(path, 1, header)
-            number = rows.line_num + 1
-            for cells in rows:
-                if cells:
-                    yield number, _csv_row(path, number, header, cells, json_columns)
-                number = rows.line_num + 1
-        except csv.Error as error:
-            raise CorpusError(path, rows.line_num, _with_hint(f"cannot be read as CSV: {error}", hint)) from None
-
-
-def _csv_row(
-    path: str | Path, number: int, header: Sequence[str], cells: Sequence[str], json_columns: Collection[str]
-) -> dict[str, Any]:
-    if len(cells) != len(header):
-        raise CorpusError(path, number, f"{len(cells)} cells; the header names {len(header)}: {', '.join(header)}")
-    row: dict[str, Any] = {name: cell or None for name, cell in zip(header, cells, strict=True)}
-    for name in row.keys() & set(json_columns):
-        try:
-            row[name] = row[name] and json.loads(row[name])
-        except (ValueError, RecursionError):
-            problem = f"{name} is {truncate_repr(row[name])}; in CSV, this column is JSON, as json.dumps writes it"
-            raise CorpusError(path, number, problem) from None
-    return row
-
-
-def _decode(path: str | Path, first_line: int, content: bytes) -> str:
+def decode(path: str | Path, first_line: int, content: bytes) -> str:
+    """Decode what a file holds from a line on; raises a CorpusError that names the line that is not UTF-8."""
     try:
         return content.decode("utf-8-sig" if first_line == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -488,12 +355,13 @@ def _parse(path: str | Path, first_line: int, text: str, hint: str) -> Any:
     except json.JSONDecodeError as error:
         shown = truncate_repr(text.strip())
         problem = f"{shown} is not JSON ({error.msg}, column {error.colno})"
-        raise CorpusError(path, first_line + error.lineno - 1, _with_hint(problem, hint)) from None
+        raise CorpusError(path, first_line + error.lineno - 1, with_hint(problem, hint)) from None
     except RecursionError:
-        raise CorpusError(path, first_line, _with_hint("the JSON is nested too deeply", hint)) from None
+        raise CorpusError(path, first_line, with_hint("the JSON is nested too deeply", hint)) from None
     except ValueError as error:  # an integer of thousands of digits
-        raise CorpusError(path, first_line, _with_hint(f"{truncate_repr(text.strip())}: {error}", hint)) from None
+        raise CorpusError(path, first_line, with_hint(f"{truncate_repr(text.strip())}: {error}", hint)) from None
 
 
-def _with_hint(problem: str, hint: str) -> str:
+def with_hint(problem: str, hint: str) -> str:
+    """A problem, and what to do about it if that is known."""
     return f"{problem}; {hint}" if hint else problem

@@ -21,11 +21,12 @@ from datasets import Dataset
 
 from clozeformers import BertWithWNDuma
 from clozeformers.cli import main
-from clozeformers.files import read_json, read_rows, read_whole_rows
+from clozeformers.files import read_json
 from clozeformers.prediction.formats import FORMATS
 from clozeformers.prediction.predictor import ERROR, PREDICTION, Predictor
 from clozeformers.prediction.shards import Shards
 from clozeformers.prediction.sources import Placed, check_folder, count_rows, read_source
+from clozeformers.rows import read_rows, read_whole_rows
 
 from ..cloze_models import tiny_wn_duma
 from ..commands import send

@@ -13,7 +13,8 @@ from typing import Any
 
 from ..analysis.report import Analysis, Record, Span, check_question_ids, write_analysis
 from ..analysis.tables import Table, cut_ranges, distribution_table, group_table
-from ..files import read_json_object, read_rows
+from ..files import read_json_object
+from ..rows import read_rows
 from ..text import truncate_repr
 from .questions import ClozeQuestion
 from .recam import load_recam

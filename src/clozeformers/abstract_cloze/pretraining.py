@@ -21,8 +21,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-from ..files import CorpusError, atomic_folder, read_json, read_rows
+from ..files import CorpusError, atomic_folder, read_json
 from ..modeling.losses import IGNORED_LABEL
+from ..rows import read_rows
 from ..training.experiment import checkpoint_to_resume, remove_checkpoints
 from ..training.trainer import LengthGroupedTrainer
 from .arguments import ClozeDataArguments, ClozeModelArguments

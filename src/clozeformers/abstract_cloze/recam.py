@@ -14,7 +14,8 @@ from typing import Any
 
 from datasets import Dataset, Features, List, Value
 
-from ..files import CorpusError, data_name, read_rows
+from ..files import CorpusError, data_name
+from ..rows import read_rows
 from ..text import check_text, truncate_repr
 from .questions import cloze_question_of
 

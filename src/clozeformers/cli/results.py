@@ -72,7 +72,8 @@ def analyze(data: Path, predictions: Path, folder: Path, opens: bool) -> None:
 
     DATA is a file of SQuAD or ReCAM, FILE what a model has predicted on it.
     """
-    from ..files import count_parquet_rows, is_parquet, read_text
+    from ..files import read_text
+    from ..rows import count_parquet_rows, is_parquet
     from ..tasks import TASKS
 
     analyses = [task.analysis for task in TASKS if task.has_analysis]

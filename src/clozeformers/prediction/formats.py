@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..files import finite_or_none, open_data, read_json_lines, read_parquet
+from ..files import finite_or_none, open_data, read_json_lines
+from ..rows import read_parquet
 from .predictor import ERROR, PREDICTION
 from .sources import Row
 

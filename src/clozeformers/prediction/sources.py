@@ -8,18 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..files import (
-    STDIN,
-    count_parquet_rows,
-    decode_lines,
-    files_in,
-    open_data,
-    parquet_schema,
-    parse_object,
-    place_name,
-    read_lines,
-    read_whole_rows,
-)
+from ..files import STDIN, decode_lines, files_in, open_data, parse_object, place_name, read_lines
+from ..rows import count_parquet_rows, parquet_schema, read_whole_rows
 from ..training.pretrained import loading
 
 Row = dict[str, Any]

@@ -14,7 +14,8 @@ from typing import Any
 
 from datasets import Dataset, Features, List, Value
 
-from ..files import CorpusError, is_csv, is_parquet, place_name, read_head, read_json_object, read_rows
+from ..files import CorpusError, place_name, read_head, read_json_object
+from ..rows import is_csv, is_parquet, read_rows
 from ..text import check_text, truncate_repr
 
 SQUAD_FEATURES = Features(

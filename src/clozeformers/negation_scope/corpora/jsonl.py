@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from ...files import CorpusError, data_name, place_name, read_rows, write_text
+from ...files import CorpusError, data_name, place_name, write_text
+from ...rows import read_rows
 from ...text import check_text, truncate_repr
 from .schema import KINDS, NegationRow
 

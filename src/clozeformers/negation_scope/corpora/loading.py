@@ -9,7 +9,8 @@ from typing import Literal
 
 from datasets import Dataset
 
-from ...files import is_csv, is_parquet, read_head
+from ...files import read_head
+from ...rows import is_csv, is_parquet
 from .bioscope import read_bioscope
 from .cd_sco import read_cd_sco
 from .jsonl import read_negation_jsonl
