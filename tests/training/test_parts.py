@@ -106,13 +106,15 @@ def test_a_resumed_epoch_has_its_own_order_and_patience(tmp_path: Path, monkeypa
     assert sampler is not None
     state = {"args": {}, "attributes": {"early_stopping_patience_counter": 2}}
     trainer.state.stateful_callbacks["EarlyStoppingCallback"] = state
-    trainer.state.max_steps, trainer._resumes_stopping = 99, True
+    trainer.state.stateful_callbacks["_Clock"] = {"args": {}, "attributes": {"seconds": 60.0}}
+    trainer.state.max_steps, trainer._restores_callbacks = 99, True
     for epoch in (2, 3):
         trainer._run_epoch(trainer.model, epoch, resume_from_checkpoint="checkpoint-9")
         other.set_epoch(epoch)
         assert list(sampler) == list(other)
         assert stopping.early_stopping_patience_counter == 2 + (epoch == 3)
         stopping.early_stopping_patience_counter = 3  # of an evaluation: kept in the next epoch
+        assert trainer.earlier_seconds == 60
 
 
 class Scaled(nn.Module):

@@ -239,7 +239,9 @@ def test_a_record_goes_on_in_another_folder(
     models = both["models"]
     assert go_on("again") == []
     assert go_on("other recipe", models=models | {"first": "minilm-oa-c-augment"}) == ["first on one"]
-    for folder in (tmp_path / "again", tmp_path / "other recipe"):
+    slower = {"recipe": "minilm-baseline-augment", "arguments": {"learning_rate": 1e-5}}
+    assert go_on("other rate", models=models | {"first": slower}) == ["first on one"]
+    for folder in (tmp_path / "again", tmp_path / "other recipe", tmp_path / "other rate"):
         shutil.rmtree(folder, ignore_errors=True)
     run.folders.clear()
     for damaged in (

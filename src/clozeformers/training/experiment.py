@@ -76,6 +76,8 @@ class Run:
         scores: test set -> measure -> percent.
         features: name of a corpus -> a summary of its encoding, for the model card.
         measured: what else is recorded.
+        started: when this process began with it.
+        earlier_seconds: what an interrupted command spent on it before.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Run:
     features: dict[str, str] = field(default_factory=dict)
     measured: dict[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
+    earlier_seconds: float = 0.0
     _metrics: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -103,6 +106,7 @@ class Run:
         if trainer.train_dataset is not None:
             metrics = trainer.train(resume_from_checkpoint=checkpoint_to_resume(trainer.args)).metrics
             trainer.check_weights()
+            self.earlier_seconds = trainer.earlier_seconds
             # Every process takes part, and the main one writes.
             if trainer.args.weight_step is not None:
                 round_weights(trainer.model, trainer.args.weight_step)
@@ -238,7 +242,7 @@ class Experiment:
                     "scores": run.scores,
                     "features": run.features,
                     **run.measured,
-                    "minutes": (time.monotonic() - run.started) / 60,
+                    "minutes": (run.earlier_seconds + time.monotonic() - run.started) / 60,
                     "arguments": self._decisive_arguments,
                     # What was scored only has trained elsewhere.
                     "keep_checkpoints": self.args.keep_checkpoints or self.corpora.train is None,
@@ -284,7 +288,8 @@ class Experiment:
             raise ValueError(
                 f"{run.folder} holds {'a finished' if earlier is done else 'an interrupted'} run"
                 + (f" with other {', '.join(changed)}" if changed else "")
-                + "; give another --output_dir, or --resume_from_checkpoint true to go on with the same arguments"
+                + "; give another --output_dir, delete the folder to run it again, or go on with the same arguments"
+                + ("" if self.args.resumes else " and --resume_from_checkpoint true")
             )
         if earlier is begun:
             return None

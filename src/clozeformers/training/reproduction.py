@@ -121,11 +121,12 @@ class Reproduction:
                 record = read_json_object(folder / RESULTS_FILE, "delete it to measure again")
                 state = read_json_object(folder / _CELL_FILE)
                 own = {"model": cell[0], "data": cell[1], "recipe": self._model(cell).recipe, "files": state["files"]}
+                own |= {"settings": self._settings(cell)}
                 own |= {"command": shlex.join(state["command"]), "environment": record["environment"]}
                 own |= {name: record[name] for name in ("corpora", "training") if name in record}
                 runs = [{name: run[name] for name in _RECORDED if name in run} for run in record["runs"]]
                 found.append(own | {"runs": runs})
-            elif cell in self._recorded:
+            elif self._is_recorded(cell):
                 found.append(self._recorded[cell])
         return found
 
@@ -184,14 +185,24 @@ class Reproduction:
         tests = {label: test_files(names) for label, names in self.experiment.data[cell[1]].test.items()}
         return {label: names for label, names in tests.items() if names and set(names) <= self.files.keys()}
 
+    def _given(self, cell: Cell) -> dict[str, Any]:
+        """The arguments that an experiment gives beside the recipe of a cell."""
+        given: dict[str, Any] = {}
+        for owner in (self.experiment, self.experiment.data[cell[1]], self._model(cell)):
+            given = merge_fields(given, owner.arguments)
+        return given
+
+    def _settings(self, cell: Cell) -> dict[str, Any]:
+        """The recipe of a cell with the arguments of the experiment, or the method of a vote."""
+        model = self._model(cell)
+        if model.vote:
+            return {"method": model.method}
+        return merge_fields(self.experiment.recipes[cell[0]], self._given(cell))
+
     def _command(self, cell: Cell) -> list[str]:
         """The command line of a cell, with ``{name}`` in place of each file."""
-        model, data = self._model(cell), self.experiment.data[cell[1]]
-        given: dict[str, Any] = {}
-        for arguments in (self.experiment.arguments, data.arguments, model.arguments):
-            given = merge_fields(given, arguments)
-        recipe = merge_fields(self.experiment.recipes[cell[0]], given)
-        words = [str(model.recipe), *as_arguments({field: recipe[field] for field in given})]
+        model, data, settings = self._model(cell), self.experiment.data[cell[1]], self._settings(cell)
+        words = [str(model.recipe), *as_arguments({field: settings[field] for field in self._given(cell)})]
         if data.train:
             words += ["--train_file", *(f"{{{name}}}" for name in data.train)]
         if data.validation:
@@ -207,7 +218,7 @@ class Reproduction:
         model = self._model(cell)
         if model.vote:
             members = [self._state((name, cell[1])) for name in model.vote]
-            return {"command": [], "recipe": {"method": model.method}, "files": {}, "members": members}
+            return {"command": [], "recipe": self._settings(cell), "files": {}, "members": members}
         command = self._command(cell)
         names = dict.fromkeys(PLACEHOLDER.findall(" ".join(command)))
         files = {name: self._digest(self.files[name]) for name in names if name in self.files}
@@ -217,10 +228,14 @@ class Reproduction:
         state, path = self._state(cell), self.cell_folder(cell) / _CELL_FILE
         if path.exists():
             return read_json_object(path) == json.loads(json.dumps(state))
-        recorded, model = self._recorded.get(cell, {}), self._model(cell)
-        if any((self.cell_folder((member, cell[1])) / _CELL_FILE).exists() for member in model.vote):
+        if any((self.cell_folder((member, cell[1])) / _CELL_FILE).exists() for member in self._model(cell).vote):
             return False
-        return bool(recorded) and (recorded["recipe"], recorded["files"]) == (model.recipe, state["files"])
+        return self._is_recorded(cell) and self._recorded[cell]["files"] == state["files"]
+
+    def _is_recorded(self, cell: Cell) -> bool:
+        """Whether the record holds a cell with the recipe and the arguments that the experiment has now."""
+        recorded, settings = self._recorded.get(cell, {}), json.loads(json.dumps(self._settings(cell)))
+        return bool(recorded) and (recorded.get("recipe"), recorded["settings"]) == (self._model(cell).recipe, settings)
 
     def _words(self, cell: Cell) -> list[str]:
         """The command line that the script is called with."""
@@ -311,7 +326,7 @@ def _is_record(read: Mapping[str, Any]) -> bool:
     cells = read.get("cells")
     return (
         isinstance(read.get("figures"), dict)
-        and all_have(cells, model=str, data=str, files=dict, runs=list)
+        and all_have(cells, model=str, data=str, settings=dict, files=dict, runs=list)
         and all(all_have(cell["runs"], run=str, scores=dict) for cell in cells or ())
         and all(all_have(list(run["scores"].values())) for cell in cells or () for run in cell["runs"])
     )

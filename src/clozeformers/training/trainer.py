@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.utils.data import Sampler, SequentialSampler
 from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
+from transformers.trainer_callback import ExportableState
 
 from ..files import finite_or_none
 from ..text import did_you_mean
@@ -45,6 +47,8 @@ class LengthGroupedTrainer(Trainer):
         if self.args.early_stopping_patience is not None:
             self._stopping = EarlyStoppingCallback(self.args.early_stopping_patience)
             self.add_callback(self._stopping)
+        self._clock = _Clock()
+        self.add_callback(self._clock)
         self._sampler: EpochLengthGroupedSampler | None = None
         self._table = show_live_table(self)
         decay = self.args.ema_decay
@@ -56,6 +60,11 @@ class LengthGroupedTrainer(Trainer):
         self._averages = None if decay is None else ExponentialMovingAverage(self.model, decay)
         if self._averages is not None:
             self.add_callback(_AveragingCallback(self._averages))
+
+    @property
+    def earlier_seconds(self) -> float:
+        """What the training took before it was interrupted, up to the checkpoint that it goes on from."""
+        return self._clock.seconds
 
     @property
     def data_seed(self) -> int:
@@ -89,7 +98,7 @@ class LengthGroupedTrainer(Trainer):
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Train; afterwards the model has the averages of its weights, if they are kept."""
-        self._resumes_stopping = True
+        self._restores_callbacks = True
         try:
             output = super().train(*args, **kwargs)
         finally:
@@ -150,10 +159,11 @@ class LengthGroupedTrainer(Trainer):
         # Where it resumes within an epoch, Trainer does not reach the sampler of one of several processes.
         if self._sampler is not None:
             self._sampler.set_epoch(epoch)
-        if self._stopping is not None and self._resumes_stopping:  # nor does it count on
-            saved = self.state.stateful_callbacks.get("EarlyStoppingCallback", {}).get("attributes", {})
-            self._stopping.early_stopping_patience_counter = saved.get("early_stopping_patience_counter", 0)
-        self._resumes_stopping = False
+        if self._restores_callbacks:  # nor do its callbacks count on
+            for callback in filter(None, (self._stopping, self._clock)):
+                saved = self.state.stateful_callbacks.get(type(callback).__name__, {})
+                vars(callback).update(saved.get("attributes", {}))
+        self._restores_callbacks = False
         # Trainer takes another step, or epoch, where it resumes from the checkpoint of the last.
         control = self.state.stateful_callbacks.get("TrainerControl", {}).get("args", {})
         stopped_early = self.args.resumes and control.get("should_training_stop", False)
@@ -186,6 +196,22 @@ class LengthGroupedTrainer(Trainer):
     def save_metrics(self, split: str, metrics: dict[str, float], combined: bool = True) -> None:
         """Save metrics as `Trainer` does; NaN and infinity, which JSON does not have, become null."""
         super().save_metrics(split, finite_or_none(metrics), combined)
+
+
+class _Clock(TrainerCallback, ExportableState):
+    """Counts the seconds of a training over its checkpoints."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0  # before this process
+        self._started: float | None = None
+
+    def on_train_begin(self, *_: Any, **__: Any) -> None:
+        self._started = time.monotonic()
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint holds."""
+        own = 0.0 if self._started is None else time.monotonic() - self._started
+        return {"args": {}, "attributes": {"seconds": self.seconds + own}}
 
 
 class _AveragingCallback(TrainerCallback):
