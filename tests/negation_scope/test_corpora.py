@@ -257,3 +257,26 @@ def test_published_counts(name: str, kind: Any, counts: tuple[int, int, int, int
     scopes = sum(any(row["scope"]) for row in cue_rows)
     assert (len(sentences), len(with_cue), len(cue_rows), scopes) == counts
     assert len({row["id"] for row in rows}) == len(rows)
+
+
+@pytest.mark.corpora
+@pytest.mark.skipif("CLOZEFORMERS_CORPORA" not in os.environ, reason="CLOZEFORMERS_CORPORA is not set")
+def test_contractions_that_sfu_review_leaves_out() -> None:
+    """What RESULTS.md says of them: a third of the words that end in *n't* is in no cue, most of them in some folders."""
+    sentences: dict[str, list[str]] = {}
+    cues: dict[str, set[int]] = {}
+    for kind in ("negation", "speculation"):
+        path = Path(os.environ["CLOZEFORMERS_CORPORA"]) / "sfu"
+        for row in load_corpus(path, kind=kind, without_cues=True):
+            name = sentence_id(row["id"])
+            sentences[name] = row["tokens"]
+            cues.setdefault(name, set()).update(place for place, is_cue in enumerate(row["cue"]) if is_cue)
+    counts: dict[str, list[int]] = {}  # folder -> contractions, and those that are in no cue
+    for name, tokens in sentences.items():
+        for place, token in enumerate(tokens):
+            if token.lower().replace("’", "'").endswith("n't"):
+                count = counts.setdefault(name.split("/")[0], [0, 0])
+                count[0] += 1
+                count[1] += place not in cues[name]
+    assert [sum(column) for column in zip(*counts.values(), strict=True)] == [1581, 493]
+    assert (counts["BOOKS"], counts["CARS"]) == ([187, 6], [192, 107])
