@@ -262,7 +262,7 @@ def test_published_counts(name: str, kind: Any, counts: tuple[int, int, int, int
 @pytest.mark.corpora
 @pytest.mark.skipif("CLOZEFORMERS_CORPORA" not in os.environ, reason="CLOZEFORMERS_CORPORA is not set")
 def test_contractions_that_sfu_review_leaves_out() -> None:
-    """What RESULTS.md says of them: a third of the words that end in *n't* is in no cue, most of them in some folders."""
+    """As RESULTS.md says, a third of the words that end in *n't* is in no cue, most of them in some folders."""
     sentences: dict[str, list[str]] = {}
     cues: dict[str, set[int]] = {}
     for kind in ("negation", "speculation"):

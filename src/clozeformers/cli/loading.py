@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
+MODEL_HELP = "A folder or a name on the Hub  [default: the packaged model]"
+
 
 def load_pipeline(model: str | None, task: str | None = None) -> Any:
     """Load a pipeline.

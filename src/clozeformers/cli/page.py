@@ -5,14 +5,12 @@ from __future__ import annotations
 import click
 
 from .app import app
-from .loading import load_pipeline
-
-_MODEL = "A folder or a name on the Hub  [default: the packaged model]"
+from .loading import MODEL_HELP, load_pipeline
 
 
 @app.command()
-@click.option("--negation", metavar="MODEL", help=_MODEL)
-@click.option("--question", metavar="MODEL", help=_MODEL)
+@click.option("--negation", metavar="MODEL", help=MODEL_HELP)
+@click.option("--question", metavar="MODEL", help=MODEL_HELP)
 @click.option("--cloze", metavar="MODEL", help="A folder or a name on the Hub; there is none in the package.")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="[default: the first free one from 7860 on]")
 def page(port: int | None, **models: str | None) -> None:

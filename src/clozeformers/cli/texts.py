@@ -12,14 +12,12 @@ import click
 from ..drawings.terminal import terminal_has_colour, to_text
 from ..files import STDIN, decode_lines, decode_text
 from .app import app
-from .loading import load_pipeline
-
-_MODEL = "A folder or a name on the Hub  [default: the packaged model]"
+from .loading import MODEL_HELP, load_pipeline
 
 
 @app.command()
 @click.argument("texts", metavar="TEXT...", nargs=-1, required=True)
-@click.option("--model", help=_MODEL)
+@click.option("--model", help=MODEL_HELP)
 @click.option("--convention", help="cd-sco, bioscope or sfu, if the model knows several.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a text.")
 def scope(texts: Sequence[str], model: str | None, convention: str | None, as_json: bool) -> None:
@@ -44,7 +42,7 @@ def scope(texts: Sequence[str], model: str | None, convention: str | None, as_js
 @app.command()
 @click.argument("question")
 @click.argument("context", metavar="TEXT")
-@click.option("--model", "models", multiple=True, help=f"{_MODEL}; several vote.")
+@click.option("--model", "models", multiple=True, help=f"{MODEL_HELP}; several vote.")
 def answer(question: str, context: str, models: Sequence[str]) -> None:
     """Answer a question from a text.
 
