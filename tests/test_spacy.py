@@ -267,6 +267,13 @@ def test_settings_are_checked(config, message):
         build(None, **config)
 
 
+def test_a_device_that_is_not_there(tmp_path, tiny_model_folder):
+    nlp = spacy.blank("en")
+    nlp.add_pipe(NAME, config={"device": "cuda:99", "model": str(tiny_model_folder)})
+    with pytest.raises(ValueError, match=rf"{NAME}: "):
+        nlp(TEXTS[0])
+
+
 def test_a_stream_has_batches(nlp):
     with pytest.raises(ValueError, match="batch_size is 0; it must be an integer of at least 1"):
         list(nlp.pipe(TEXTS, batch_size=0))

@@ -121,7 +121,7 @@ class NegationComponent(Pipe):
         try:
             with loading(model) if model is not None else nullcontext():
                 self._pipeline = pipeline("negation-scope", model=model, device=self.device, trust_remote_code=False)
-        except (OSError, ValueError) as error:
+        except (AssertionError, OSError, RuntimeError, ValueError) as error:  # torch raises the others for a device
             call = f'nlp.add_pipe("{FACTORY}", config={{"model": "..."}})'
             raise ValueError(f"{self.name}: {error}; in spaCy, a model is named by {call}") from error
 

@@ -60,21 +60,23 @@ def words_of_tokens(tokens: Sequence[str]) -> list[Word]:
     return words
 
 
-# A full stop after one of these, or after a single letter, does not end a sentence.
+# A full stop after one of these does not end a sentence; after "no", only before a number.
 _ABBREVIATIONS = frozenset(
     [
         *("mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "inc", "ltd"),
-        *("vs", "etc", "fig", "figs", "eq", "no", "nos", "vol", "al", "e.g", "i.e", "cf", "ca", "approx"),
+        *("vs", "etc", "fig", "figs", "eq", "vol", "al", "e.g", "i.e", "cf", "ca", "approx"),
     ]
 )
+_NUMERO = ("no", "nos")
 _CLOSING = frozenset("\"'”’)]»")
 
 
 def sentence_ends(text: str, words: Sequence[Word]) -> list[int]:
     """Find where sentences end.
 
-    A sentence ends after a full stop, question or exclamation mark and the closing quotes and brackets behind it, if
-    white space and anything but a lower-case letter follow; and at an empty line.
+    A sentence ends after a full stop, ellipsis, question or exclamation mark and the closing quotes and brackets behind
+    it, if white space and anything but a lower-case letter follow; and at an empty line. A full stop after an
+    abbreviation (*Dr.*, *U.S.*), a single letter (*J.*) or, before a number, *No.* ends none.
 
     Args:
         text: the text.
@@ -92,12 +94,15 @@ def sentence_ends(text: str, words: Sequence[Word]) -> list[int]:
 
 
 def _closes_sentence(words: Sequence[Word], number: int) -> bool:
+    following = words[number + 1]
     while number > 0 and words[number].text in _CLOSING and words[number - 1].end == words[number].start:
         number -= 1
     mark = words[number].text
     if mark != "." or number == 0:
-        return mark in ("?", "!", ".")
+        return mark in ("?", "!", ".", "…")
     before = words[number - 1].text
+    if before.lower() in _NUMERO:
+        return not following.text[0].isdigit()
     return before.lower() not in _ABBREVIATIONS and not (len(before) == 1 and before.isalpha() and before != "I")
 
 

@@ -130,6 +130,7 @@ def test_tables_with_wordnet(lookup: DefinitionLookup) -> None:
         (ROWS, {"q0": 3}, {}, "prediction for 'q0' is 3; it must be the number of an option, 0 to 2"),
         (ROWS, {"q0": True}, {}, "prediction for 'q0' is True"),
         (ROWS, {"q2": 0}, {"q2": 0.5}, "the probabilities of 'q2' are 0.5; they must be 2 numbers"),
+        (ROWS, {"q2": 0}, {"q2": [None, "a"]}, r"the probabilities of 'q2' are \[None, 'a'\]; they must be 2 numbers"),
     ],
 )
 def test_files_that_do_not_belong_together(rows: Any, predictions: Any, probabilities: Any, message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +15,16 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from clozeformers.abstract_cloze import load_recam
-from clozeformers.abstract_cloze.encoding import EncodedOption, encode_questions, pair_layout, truncated_lengths
+from clozeformers.abstract_cloze.encoding import (
+    EncodedOption,
+    _tokenize_articles,
+    encode_questions,
+    pair_layout,
+    truncated_lengths,
+)
 from clozeformers.abstract_cloze.features import encode_dataset
 from clozeformers.abstract_cloze.questions import ClozeQuestion
-from clozeformers.abstract_cloze.sentences import keep_pieces, rank_by_similarity, split_sentences
+from clozeformers.abstract_cloze.sentences import keep_pieces, rank_by_similarity, sentence_starts, split_sentences
 from tests.cloze_corpora import real_file
 from tests.cloze_models import ARTICLE, OPTIONS, QUESTION, TOKENIZERS, FakeReader, bert_tokenizer, cloze_rows
 from tests.qa_models import byte_tokenizer
@@ -262,6 +268,16 @@ def test_sentences_like_the_question_are_kept_in_the_order_of_the_article(tokeni
         assert len(kept) == length
         # Where a space is a piece of its own, it may belong to either sentence.
         assert text.lower().replace(" ", "").startswith(tokenizer.decode(kept).lower().replace(" ", "")[:-1])
+
+
+def test_sentences_are_cut_where_their_pieces_begin(tokenizer: Any) -> None:
+    """Each piece belongs to the sentence that it begins in, counted piece by piece."""
+    text = " ".join(SENTENCES)
+    asked = ClozeQuestion(text, "The @placeholder", ("dog", "cat"))
+    [(parts, _)] = _tokenize_articles(tokenizer, [asked], by_similarity=True)
+    offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    cuts = [sum(first < start >= end for first, end in offsets) for start in sentence_starts(text)]
+    assert [len(part) for part in parts] == [b - a for a, b in pairwise([*cuts, len(offsets)])]
 
 
 def test_similarity_by_hand() -> None:

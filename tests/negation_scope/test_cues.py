@@ -162,6 +162,18 @@ def test_sentence_ends() -> None:
     assert starts[-1] == len(words)
 
 
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("Does he smoke? No. He has a cough.", [4, 6, 11]),
+        ("See No. 5 for details.", [7]),
+        ("It ended… They left.", [3, 6]),
+    ],
+)
+def test_the_answer_no_is_a_sentence(text: str, ends: list[int]) -> None:
+    assert sentence_ends(text, split_words(text)) == ends
+
+
 def test_without_affixes_and_unsplit_contractions() -> None:
     text = "He isn't unhappy and cannot say"
     assert find_cues(by_space(text), affixes=False) == [((5, 8),), ((24, 27),)]

@@ -93,6 +93,14 @@ def test_an_error_is_told_in_words(tab: Tab, values: tuple[str, ...], problem: s
     assert link_of(shown).startswith(f"?tab={tab.name}&")
 
 
+@pytest.mark.parametrize(("threshold", "best"), [(-1e4, "No answer"), (1e4, "Answer: ")])
+def test_any_threshold_places_no_answer(
+    threshold: float, best: str, pipelines: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines["question"].model.config, "no_answer_threshold", threshold)
+    assert ASK.show(pipelines["question"], *INPUTS["question"]).status.startswith(best)
+
+
 def test_a_bug_is_raised() -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise ValueError("not the library's")

@@ -103,6 +103,7 @@ def test_cues_can_be_given():
     assert parts_of({"text": text, "cues": ["no"]}) == [((0, 2),), ((12, 14),)]
     assert parts_of({"text": text, "cues": ["no  ONE"]}) == [((0, 6),)]
     assert parts_of({"text": text, "cues": ["un"]}) == [((16, 18),)]
+    assert parts_of({"text": "It isn’t here.", "cues": ["n't"]}) == [((5, 8),)]
     assert parts_of({"text": text, "cues": [(0, 2), {"start": 16, "end": 18}, [[0, 2], [12, 14]]]}) == [
         ((0, 2),),
         ((16, 18),),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,16 @@ def test_damaged_predictions(tmp_path, content, message):
         read_predictions(path)
 
 
-@pytest.mark.parametrize("nbest", [{}, {"1": []}, {"1": {"answers": [{"text": "x"}]}}, {"1": {"answers": ["x"]}}])
+@pytest.mark.parametrize(
+    "nbest",
+    [
+        {},
+        {"1": []},
+        {"1": {"answers": [{"text": "x"}]}},
+        {"1": {"answers": ["x"]}},
+        {"1": {"answers": [{"text": "x", "start": 0, "end": 1, "score": math.nan}], "no_answer_score": 0.0}},
+    ],
+)
 def test_damaged_nbest_list(tmp_path, nbest):
     path = write_run(tmp_path / "a", {"1": "x"}, nbest)
     with pytest.raises(CorpusError, match=rf"{NBEST_FILE}, question '1': .*; expected .*no_answer_score"):

@@ -134,7 +134,9 @@ def _check_options(
                 f"the prediction for {question!r} is {option!r}; it must be the number of an option, 0 to {count - 1}"
             )
         values = probabilities.get(question)
-        if values is not None and (not isinstance(values, list) or len(values) != count):
+        if values is None:
+            continue
+        if not isinstance(values, list) or len(values) != count or not all(type(one) in (int, float) for one in values):
             raise ValueError(
                 f"the probabilities of {question!r} are {truncate_repr(values)}; they must be {count} numbers"
             )

@@ -6,6 +6,7 @@ truncated first is taken from the authors' published code.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Protocol
@@ -200,7 +201,8 @@ def _tokenize_articles(
         texts, questions, tokenized["input_ids"], tokenized["offset_mapping"], strict=True
     ):
         starts = sentence_starts(text)
-        cuts = [*(sum(first < start >= end for first, end in offsets) for start in starts), len(ids)]
+        firsts, ends = zip(*offsets, strict=True) if offsets else ((), ())
+        cuts = [*(min(bisect_left(firsts, start), bisect_right(ends, start)) for start in starts), len(ids)]
         sentences = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
         order = rank_by_similarity(sentences, question.question.replace(PLACEHOLDER, " "))
         articles.append(([ids[first:last] for first, last in pairwise(cuts)], order))

@@ -11,7 +11,7 @@ from operator import index
 from typing import Any
 
 from ..text import check_text, truncate_repr
-from ..words import Word, sentence_ends, split_words, words_of_tokens
+from ..words import Word, plain, sentence_ends, split_words, words_of_tokens
 from .cues import Span, find_cues
 
 CueDetector = Callable[[str], Iterable[Mapping[str, Any]]]
@@ -212,9 +212,9 @@ def _check_span(span: Sequence[Any], text: str) -> Span:
 
 def _find_occurrences(cue: str, text: str) -> list[tuple[Span, ...]]:
     """Find a cue as whole words or, if it is nowhere one, as an affix."""
-    pattern = r"\s+".join(map(re.escape, cue.split()))
+    pattern = r"\s+".join(map(re.escape, plain(cue).split()))
     for bounded in (rf"(?<!\w){pattern}(?!\w)", rf"(?<!\w){pattern}|{pattern}(?!\w)"):
-        places = [match.span() for match in re.finditer(bounded, text, re.IGNORECASE)]
+        places = [match.span() for match in re.finditer(bounded, plain(text), re.IGNORECASE)]
         if pattern and places:
             return [(place,) for place in places]
     raise ValueError(f"the cue {truncate_repr(cue)} is not in the text {truncate_repr(text)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
+from math import log
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -118,8 +118,13 @@ def find_answers(pipeline: Any, question: str, passage: str, answers: str) -> tu
     # With this threshold, no answer is always among the results; the model's own then gives its place.
     options = {"handle_impossible_answer": True, "no_answer_threshold": float("-inf")}
     found = pipeline(question=question, context=passage, top_k=int(answers) + 1, **options)
-    factor = exp(getattr(pipeline.model.config, "no_answer_threshold", None) or 0.0)
-    found = sorted(found, key=lambda answer: -answer["score"] * (1.0 if answer["answer"] else 1.0 / factor))
+    threshold = getattr(pipeline.model.config, "no_answer_threshold", None) or 0.0
+
+    def log_odds(answer: Mapping[str, Any]) -> float:
+        own = log(answer["score"]) if answer["score"] else float("-inf")
+        return own if answer["answer"] else own - threshold
+
+    found = sorted(found, key=log_odds, reverse=True)
     words, windows = word_ends(pipeline, question, passage)
     best = found[0]["answer"]
     return f"Answer: {best}" if best else "No answer", draw_answers(passage, found, words, windows), found

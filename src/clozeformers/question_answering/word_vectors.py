@@ -169,8 +169,10 @@ def _split_line(path: Path, number: int, line: bytes, dimension: int) -> tuple[b
     fields = line.split(b" ")
     words, values = fields[:-dimension], fields[-dimension:]
     if not words or _is_number(words[-1]):
-        problem = f"{len(fields) - 1} numbers after {truncate_repr(word)}"
-        raise CorpusError(path, number, f"{problem}; a line must hold a word and {dimension} numbers{_hint(line)}")
+        problem = (
+            f"{len(fields) - 1} numbers after {truncate_repr(word)}; a line must hold a word and {dimension} numbers"
+        )
+        raise CorpusError(path, number, f"{problem}, each after a space{_hint(line)}")
     return b" ".join(words), b" ".join(values)
 
 
