@@ -17,7 +17,20 @@ from .scripts import ROOT
 
 PACKAGE = Path(clozeformers.__file__).parent
 ROOMS = {task.name for task in TASKS}
-SHARED = {"training", "analysis", "drawings", "metrics", "digest", "errors", "files", "text", "words", "voting", "lazy"}
+SHARED = {
+    "training",
+    "analysis",
+    "drawings",
+    "metrics",
+    "digest",
+    "errors",
+    "files",
+    "lazy",
+    "rows",
+    "text",
+    "voting",
+    "words",
+}
 ALLOWED = {
     "modeling": {"modeling"},
     "pipelines": {"modeling", "pipelines", "files", "text", "words", "voting", *ROOMS},

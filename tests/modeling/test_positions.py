@@ -14,7 +14,6 @@ from .tiny_models import NEGATION, every_backbone
 def test_as_many_tokens_as_an_encoder_reads(name: str) -> None:
     model = NEGATION.build(name)
     longest = max_tokens(model)
-    assert longest == model.config.max_pieces
     if longest is None or name in ("deberta-v2", "modernbert"):  # positions are relative, or rotations
         return
     assert (first_position(model) > 0) == (name == "roberta")

@@ -164,7 +164,7 @@ def test_the_question_alone() -> None:
 def test_what_the_config_says_is_the_default() -> None:
     cloze = tiny_cloze("bert")
     with_reader = cloze(ASKED, option_reader=FakeReader(), max_option_length=30, use_article=False)
-    fields = {"use_definitions": True, "use_article": False, "max_option_length": 30, "max_pieces": 96}
+    fields = {"use_definitions": True, "use_article": False, "max_option_length": 30}
     cloze.model.config.update(fields)
     cloze._wordnet_reader = FakeReader()
     assert cloze(ASKED) == with_reader

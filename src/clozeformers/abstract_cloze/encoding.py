@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Protocol
 
+from ..modeling.co_attention import END_TYPE, OPTION_TYPE
 from ..text import truncate_repr
 from .questions import PLACEHOLDER, ClozeQuestion
 from .sentences import keep_pieces, rank_by_similarity, sentence_starts
 
-ARTICLE_TYPE, OPTION_TYPE, END_TYPE = 0, 1, 2
+ARTICLE_TYPE = 0
 _BETWEEN_DEFINITIONS = ";"
 # A filled-in question, the characters of its option, its definitions, and the word pieces of all with their offsets.
 _TokenizedOption = tuple[str, tuple[int, int], Sequence[str], list[int], list[tuple[int, int]]]

@@ -9,6 +9,7 @@ from datasets import Dataset
 from transformers import AutoTokenizer
 
 from ..modeling.auto import AutoModelForAbstractCloze
+from ..modeling.positions import max_tokens
 from ..training import corpora
 from ..training.pretrained import loading
 from .arguments import NEW_HEAD, ClozeDataArguments, ClozeModelArguments
@@ -107,7 +108,7 @@ def load_model(model_args: ClozeModelArguments, data_args: ClozeDataArguments, t
             article_sentences=data_args.article_sentences,
             mask_token_id=tokenizer.mask_token_id,
         )
-    longest = model.config.max_pieces
+    longest = max_tokens(model)
     if longest is not None and model.config.max_option_length > longest:
         raise ValueError(f"--max_length is {data_args.max_length}; this encoder reads at most {longest} word pieces")
     if model.co_attention is not None:

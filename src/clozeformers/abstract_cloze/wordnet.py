@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from ..files import CorpusError
 from ..text import check_text, truncate_repr
-from ..words import split_words
+from ..words import plain, split_words
 from .part_of_speech import Tagger, get_tagger, import_extra
 
 INSTALL_HINT = (
@@ -40,7 +40,6 @@ SYSTEM_FOLDERS = (
 )
 _REINSTALL = "delete the dictionary and install it again: clozeformers wordnet install"
 _PARTS = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}  # in WordNet's own order
-_APOSTROPHES = str.maketrans("‘’ʼ＇‐‑", "''''--")
 
 
 def data_folder() -> Path:
@@ -204,8 +203,7 @@ class WordNet:
 
 def written_forms(word: str) -> list[str]:
     """List the ways in which WordNet may write a word, the most faithful first: lower case, ``_`` for a space, ..."""
-    plain = unicodedata.normalize("NFKC", word).translate(_APOSTROPHES).lower()
-    forms = ["_".join(plain.split())]
+    forms = ["_".join(plain(unicodedata.normalize("NFKC", word)).lower().split())]
     changes: tuple[Callable[[str], str], ...] = (
         lambda form: re.sub(r"^[\W_]+|[\W_]+$", "", form),
         lambda form: form.removesuffix("'s"),

@@ -102,14 +102,6 @@ class BackboneConfigMixin(TaskConfigMixin):
         backbone_config = CONFIG_MAPPING[cls.backbone_model_type]
         return {field.name for field in fields(cls)} - {field.name for field in fields(backbone_config)}  # type: ignore[arg-type]
 
-    @property
-    def max_pieces(self) -> int | None:
-        """Largest number of word pieces that the positions of the encoder allow; None for relative positions."""
-        positions: int = getattr(self, "max_position_embeddings", None) or -1
-        # RoBERTa's positions begin after the padding index.
-        offset = self.pad_token_id + 1 if self.backbone_model_type == "roberta" else 0  # type: ignore[attr-defined]
-        return positions - offset if positions > 0 else None
-
     @classmethod
     def get_config_dict(cls, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Read a config; that of a plain backbone is converted, so that pretrained weights can be loaded."""

@@ -9,6 +9,7 @@ from datasets import Dataset
 from transformers import AutoTokenizer
 
 from ..modeling.auto import AutoModelForNegationScope
+from ..modeling.positions import max_tokens
 from ..training import corpora
 from ..training.pretrained import loading
 from .arguments import NEW_HEAD, NegationDataArguments, NegationModelArguments
@@ -115,7 +116,7 @@ def load_model(
     if tokens and add_cue_token(tokenizer, *tokens):
         model.resize_token_embeddings(len(tokenizer))
     length, shortest = int(data_args.max_length or 0), tokenizer.num_special_tokens_to_add() + 2
-    longest = config.max_pieces
+    longest = max_tokens(model)
     if length < shortest or (longest is not None and length > longest):
         raise ValueError(
             f"--max_length is {length}; this encoder reads {shortest} to {longest or 'any number of'} word pieces"

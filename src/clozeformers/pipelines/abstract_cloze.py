@@ -10,7 +10,6 @@ import torch
 
 from ..abstract_cloze.collator import ClozeCollator
 from ..abstract_cloze.encoding import (
-    OPTION_TYPE,
     DefinitionReader,
     check_max_length,
     check_separators,
@@ -19,6 +18,8 @@ from ..abstract_cloze.encoding import (
     pair_layout,
 )
 from ..abstract_cloze.questions import cloze_question_of
+from ..modeling.co_attention import OPTION_TYPE
+from ..modeling.positions import max_tokens
 from ..text import truncate_repr
 from .base import TextPipeline, check_flags
 from .checkpoints import class_name
@@ -149,7 +150,7 @@ class AbstractClozePipeline(TextPipeline):
         limit = self.readable_length()
         if trained is not None:
             # The limit of a tokenizer is often that of another task; a model can read what it was trained to read.
-            limit = self.model.config.max_pieces or max(limit, trained)
+            limit = max_tokens(self.model) or max(limit, trained)
         max_length = given if given is not None else min(limit, trained or _DEFAULT_MAX_LENGTH)
         check_max_length(max_length, self.layout)
         if max_length > limit:

@@ -10,6 +10,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from ..modeling.configuration_negation_scope import NUM_CUE_LABELS
+from ..modeling.positions import max_tokens
 from ..negation_scope.collator import NegationCollator
 from ..negation_scope.cue_labels import cues_of_windows
 from ..negation_scope.cues import Span, check_convention, has_affixes, mark_candidates
@@ -70,9 +71,7 @@ class NegationScopePipeline(TextPipeline):
             raise ValueError(
                 f"{class_name(self.model)} is not a negation scope model: it takes no cue; {self.training_hint}"
             )
-        self.max_length = int(
-            min(self.tokenizer.model_max_length, self.model.config.max_pieces or _FALLBACK_MAX_LENGTH)
-        )
+        self.max_length = int(min(self.tokenizer.model_max_length, max_tokens(self.model) or _FALLBACK_MAX_LENGTH))
 
     def _sanitize_parameters(
         self,
