@@ -77,7 +77,7 @@ def cards() -> dict[Path, Path]:
 def render_card(record_file: Path, text: str) -> str:
     """The card of a record, with the printed output of the card as it is."""
     record, printed = json.loads(record_file.read_text(encoding="utf-8")), PRINTED.search(text)
-    return render_model_card(task_named(record["task"]).card, record, printed[1] if printed else "")
+    return render_model_card(task_named(record["task"]).card, record, printed[1] if printed else None)
 
 
 if __name__ == "__main__":

@@ -68,6 +68,13 @@ _ABBREVIATIONS = frozenset(
     ]
 )
 _NUMERO = ("no", "nos")
+# A letter after one of these is a label, and no initial: "hepatitis C."
+_LETTERED = (
+    *("class", "factor", "grade", "group", "hepatitis", "influenza"),
+    *("option", "plan", "stage", "type", "vitamin"),
+)
+# The beginning of a line that is an item of a list or has a heading: "- fever", "2. Fever", "Lungs: clear".
+_ITEM = re.compile(r"[-–—*•·▪+>] |\(?\d{1,2}[.)] |[A-Z][\w/&()' -]{0,40}:(?!\w)")
 _CLOSING = frozenset("\"'”’)]»")
 
 
@@ -75,8 +82,9 @@ def sentence_ends(text: str, words: Sequence[Word]) -> list[int]:
     """Find where sentences end.
 
     A sentence ends after a full stop, ellipsis, question or exclamation mark and the closing quotes and brackets behind
-    it, if white space and anything but a lower-case letter follow; and at an empty line. A full stop after an
-    abbreviation (*Dr.*, *U.S.*), a single letter (*J.*) or, before a number, *No.* ends none.
+    it, if white space and anything but a lower-case letter follow; at an empty line; and before a line that begins with
+    the mark of a list item, a number or a heading (*Lungs:*). A full stop after an abbreviation (*Dr.*, *U.S.*), an
+    initial (*J.*) or, before a number, *No.* ends none.
 
     Args:
         text: the text.
@@ -88,7 +96,8 @@ def sentence_ends(text: str, words: Sequence[Word]) -> list[int]:
     ends = []
     for number, (word, following) in enumerate(pairwise(words)):
         gap = text[word.end : following.start]
-        if gap.count("\n") > 1 or (gap and not following.text[0].islower() and _closes_sentence(words, number)):
+        ends_line = "\n" in gap and (gap.count("\n") > 1 or _ITEM.match(text, following.start))
+        if ends_line or (gap and not following.text[0].islower() and _closes_sentence(words, number)):
             ends.append(number + 1)
     return [*ends, len(words)] if words else []
 
@@ -103,7 +112,10 @@ def _closes_sentence(words: Sequence[Word], number: int) -> bool:
     before = words[number - 1].text
     if before.lower() in _NUMERO:
         return not following.text[0].isdigit()
-    return before.lower() not in _ABBREVIATIONS and not (len(before) == 1 and before.isalpha() and before != "I")
+    is_initial = len(before) == 1 and before.isalpha() and before != "I"
+    if is_initial and number > 1 and words[number - 2].text.lower() in _LETTERED:
+        return True
+    return before.lower() not in _ABBREVIATIONS and not is_initial
 
 
 def require_fast(tokenizer: Any) -> None:

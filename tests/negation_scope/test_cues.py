@@ -168,6 +168,10 @@ def test_sentence_ends() -> None:
         ("Does he smoke? No. He has a cough.", [4, 6, 11]),
         ("See No. 5 for details.", [7]),
         ("It ended… They left.", [3, 6]),
+        ("She has no hepatitis C. Vomiting began.", [6, 9]),
+        ("It is by J. Smith.", [7]),
+        ("No rash\nNeck: supple\n- no JVD\n2. CVA", [2, 5, 8, 10, 11]),
+        ("No sign of\nAIDS was seen", [6]),
     ],
 )
 def test_the_answer_no_is_a_sentence(text: str, ends: list[int]) -> None:

@@ -42,7 +42,7 @@ def record_of(task: str) -> dict[str, Any]:
 def test_a_card_is_what_its_record_says(path: Path) -> None:
     record, text = json.loads(path.read_text()), path.with_suffix(".md").read_text()
     card = task_named(record["task"]).card
-    output = text.split("\nprints\n\n```text\n")[1].split("\n```\n")[0] if "## Usage" in text else ""
+    output = text.split("\nprints\n\n```text\n")[1].split("\n```\n")[0] if "## Usage" in text else None
     assert render_model_card(card, record, output) == text
     assert f"| parameters | {record['parameters']:,} |" in text
     assert f"```bash\n{record['command']}\n```" in text

@@ -258,8 +258,13 @@ def test_a_recipe_extends_another(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("extends: own.yaml\n")
     with pytest.raises(ValueError, match="which extends it in turn"):
         load_recipe(tmp_path / "own.yaml")
+    (tmp_path / "own.yaml").write_text("extends: minilm-oa-ca-augment\nseed: 7\n")
+    packaged = load_recipe(find_recipe("negation_scope", "minilm-oa-ca-augment"))
+    assert load_recipe(tmp_path / "own.yaml") == packaged | {"seed": 7}
     (tmp_path / "own.yaml").write_text("extends: nothing.yaml\n")
-    with pytest.raises(FileNotFoundError, match=r"own.yaml extends nothing.yaml, which does not exist"):
+    with pytest.raises(
+        FileNotFoundError, match=r"own.yaml extends nothing.yaml, which is neither a file beside it nor"
+    ):
         load_recipe(tmp_path / "own.yaml")
 
 

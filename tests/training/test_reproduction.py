@@ -284,8 +284,8 @@ def test_other_cells_run_when_one_fails(
 def test_what_needs_other_files_is_not_run(
     small: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["reproduce", str(small[0]), "--output_dir", str(tmp_path)]) == 0
-    assert "not run: second on one needs --file train=PATH" in capsys.readouterr().out
+    assert main(["reproduce", str(small[0]), "--output_dir", str(tmp_path)]) == 2
+    assert "nothing can be run without data; give --file train=PATH: " in capsys.readouterr().err
 
 
 # -------------------------------------------------------------------------------------------------------------- errors
@@ -300,6 +300,7 @@ def test_what_needs_other_files_is_not_run(
         (("num_seeds: 2", "num_seeds: two"), 9, "--num_seeds: invalid int value: 'two'"),
         (("train: [train]", "train: [trian]"), 9, "no file (under `files`) 'trian'; did you mean train"),
         (("train: [train]", "train: train"), 9, "expected a list, got str"),
+        (("{f1: F1}", "{f2: F2}"), 11, "there is no measure 'f2'; "),
         (("{f1: F1}", "[f1]"), 11, "expected a dict, got list"),
         (("measures", "measure"), 11, "a table has one of the fields measures, derive, curves, analyze, count"),
         (("baseline: first", "baseline: frist"), 11, "no model in this table 'frist'; did you mean first"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,13 +52,19 @@ def evaluate(task: str, model: str, words: Sequence[str], output_dir: Path | Non
 @app.command()
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 def recipes(names: Sequence[str]) -> None:
-    """List the recipes that the package has, or print some."""
+    """List the recipes that the package has, or print some.
+
+    Of a file, all fields are printed, with those of the recipe that it extends.
+    """
     from ..tasks import TASKS
     from ..text import did_you_mean
-    from ..training.recipe import recipe_files
+    from ..training.recipe import load_recipe, recipe_files
 
     owners = {name: task.name for task in TASKS for name in recipe_files(task.name)}
     for name in names:
+        if Path(name).is_file():
+            print(json.dumps(load_recipe(Path(name)), indent=2))
+            continue
         if name not in owners:
             suggested = did_you_mean(name, owners) or "; clozeformers recipes lists them"
             raise ValueError(f"the package has no recipe {name!r}{suggested}")
@@ -69,7 +76,7 @@ def recipes(names: Sequence[str]) -> None:
 @app.command()
 @click.argument("experiment")
 @click.argument("arguments", metavar="[-- OPTIONS...]", nargs=-1)
-@click.option("--output_dir", type=PATH, required=True, help="The folder of all runs.")
+@click.option("--output_dir", type=PATH, default="runs", show_default=True, help="The folder of all runs.")
 @click.option("--file", "files", metavar="NAME=PATH", multiple=True, help="A data file that the experiment names.")
 @click.option("--table", "tables", multiple=True, help="This table or figure only.")
 @click.option("--print", "only_print", is_flag=True, help="Run nothing.")
@@ -97,6 +104,7 @@ def reproduce(
 
     read = read_experiment(find_experiment(experiment))
     task = task_named(read.task)
+    read.check_measures(task.card.measures)
     for name in tables:
         if name not in read.tables:
             suggested = did_you_mean(name, read.tables) or f"; there are {', '.join(read.tables)}"

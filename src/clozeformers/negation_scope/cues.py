@@ -35,10 +35,10 @@ def _phrases(text: str) -> _Phrases:
 SINGLE_CUES = _words(
     "not no never none nothing nobody nowhere without neither nor cannot no-one noone nope naught nought ne'er non "
     "lack lacks lacked lacking absent unable w/o w/out "
-    "hardly scarcely denies denied denying refuses refused refusing"
+    "hardly scarcely deny denies denied denying refuses refused refusing"
 )
 # These affirm within three words after a negation: "cannot be denied", "cannot be ruled out".
-_AFFIRMED_IF_NEGATED = _words("denied denying ruled")
+_AFFIRMED_IF_NEGATED = _words("deny denied denying ruled")
 _NEGATION = re.compile(r"not|no|nor|never|cannot|nobody|.*n't")
 
 # The key alone is the cue, and only before the value.
@@ -56,7 +56,8 @@ PHRASE_CUES = _phrases(
 FALSE_PHRASES = _phrases(
     "no doubt; no sooner; not only; not but; not help but; nothing but; nothing short of; none other than; "
     "none the less; never the less; without more ado; without further ado; without doubt; without a doubt; "
-    "whether or not; more often than not; as often as not; all but absent; absent from; absent of; free of charge"
+    "whether or not; more often than not; as often as not; all but absent; absent from; absent of; free of charge; "
+    "no later than; no earlier than"
 )
 
 # Whether a corpus annotates affixes as cues; of other corpora, the rows tell.
@@ -69,7 +70,7 @@ def has_affixes(corpus: str | None, config: Any = None) -> bool:
 
 
 # What a corpus annotates otherwise: entries that are no cues in it, and false phrases that hold cues.
-_UNCERTAIN = _words("hardly scarcely denies denied denying refuses refused refusing")
+_UNCERTAIN = _words("hardly scarcely deny denies denied denying refuses refused refusing")
 NO_CUES_IN = {
     "cd-sco": _UNCERTAIN | {"absent"},
     "bioscope": _UNCERTAIN,
@@ -155,7 +156,7 @@ FALSE_STEMS: dict[str, frozenset[str]] = {
         screw seal swath tie twist veil wind wound wrap zip
         """
     ),
-    "non": _words("agen chalan conform descript etheless fiction plus profit sense sensical stop"),
+    "non": _words("agen chalan conform descript etheless fiction hodgkin plus profit sense sensical stop"),
 }
 # Whole words for the same purpose, where a beginning would match too much ("undone", but "undoctored").
 FALSE_AFFIX_WORDS = _words(
@@ -297,8 +298,8 @@ def _phrase_at(indexes: Iterable[_Phrases], lowered: list[str], position: int) -
 def _is_false_single(lowered: list[str], position: int) -> bool:
     """Whether the cue word at a position negates nothing."""
     low, before, after = lowered[position], _at(lowered, position - 1), _at(lowered, position + 1)
-    if low == "no" and after == ".":  # "No. 5"
-        return _at(lowered, position + 2)[:1].isdecimal()
+    if low == "no" and after == ".":  # "No. 5", "No. of visits"
+        return _at(lowered, position + 2)[:1].isdecimal() or _at(lowered, position + 2) == "of"
     if low == "not":
         ends = not _WORD.match(after)
         tag = before in PRONOUNS and _at(lowered, position - 2) in AUXILIARIES and _at(lowered, position - 3) == ","

@@ -78,8 +78,8 @@ class Predictor:
         missing = [column for column in columns.values() if column not in batch]
         if missing:
             raise ValueError(
-                f"there is no column {', '.join(missing)}; there are {', '.join(batch)}: name those that the inputs "
-                f"{', '.join(self.columns)} stand in"
+                f"there is no column {', '.join(missing)}; there are {', '.join(batch)}: name those of the inputs, as "
+                f"--column {missing[0]}={next(iter(batch), 'NAME')} does"
             )
         values = zip(*(map(_plain, batch[column]) for column in columns.values()), strict=True)
         inputs = [dict(zip(columns, row, strict=True)) for row in values]

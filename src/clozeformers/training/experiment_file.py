@@ -22,7 +22,7 @@ from ..files import CorpusError
 from ..text import did_you_mean
 from .corpora import HELD_OUT
 from .experiment_schema import AnalysisFigure, CountsTable, CurvesFigure, Data, DerivedTable, Model, ScoreTable
-from .recipe import RECIPES, find_recipe, load_recipe
+from .recipe import RECIPES, extended_file, find_recipe, load_recipe
 
 PLACEHOLDER = re.compile(r"\{([\w.-]+)\}")
 Part = TypeVar("Part")
@@ -31,6 +31,7 @@ Part = TypeVar("Part")
 Table = ScoreTable | DerivedTable | CurvesFigure | AnalysisFigure | CountsTable
 _KINDS: dict[str, type] = {"measures": ScoreTable, "derive": DerivedTable, "curves": CurvesFigure}
 _KINDS |= {"analyze": AnalysisFigure, "count": CountsTable}
+_RUN_NUMBERS = ("parameters", "trained_parameters", "minutes")
 
 
 class Place(NamedTuple):
@@ -74,6 +75,13 @@ class ExperimentFile:
     def error(self, keys: Sequence[str], problem: str) -> CorpusError:
         """An error at a place in the file, given as the keys that lead there."""
         return CorpusError(*_locate(self.path, keys), problem)
+
+    def check_measures(self, measures: Iterable[str]) -> None:
+        """Raise an error for a column that is neither a measure of the task nor a number of a run."""
+        known = [*measures, *_RUN_NUMBERS]
+        for name, table in self.tables.items():
+            for measure in table.measures if isinstance(table, ScoreTable) else ():
+                _check_name(self.path, ("tables", name, "measures", measure), measure, known, "measure")
 
     @cached_property
     def recipes(self) -> dict[str, dict[str, Any]]:
@@ -296,4 +304,4 @@ def _locate(path: Path, keys: Sequence[str]) -> tuple[Path, int]:
             best, place = depth, (path, line)
         if depth == len(keys) or extended is None:
             return place
-        path = path.parent / extended
+        path = extended_file(path, extended)

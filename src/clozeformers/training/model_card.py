@@ -77,13 +77,13 @@ def write_model_card(card: TaskCard, record: Record, path: Path, model_folder: P
     Raises:
         ValueError: the metadata is not what huggingface_hub reads back.
     """
-    output = run_snippet(card.usage(record), model_folder) if model_folder is not None else ""
+    output = run_snippet(card.usage(record), model_folder) if model_folder is not None else None
     write_text(render_model_card(card, record, output), path)
     return path
 
 
-def render_model_card(card: TaskCard, record: Record, output: str) -> str:
-    """The text of a model card; `output` is what the usage snippet has printed, empty for a card without usage."""
+def render_model_card(card: TaskCard, record: Record, output: str | None) -> str:
+    """The text of a model card; `output` is what the usage snippet has printed, None for a card without usage."""
     data = card_data(card, record)
     environment, run = record["environment"], record["runs"][0]
     libraries = {"Python": environment["python"], **environment["versions"]}

@@ -123,7 +123,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def load_recipe(path: Path) -> dict[str, Any]:
-    """Read a recipe, with the fields of the recipe that it names by `extends`, a path relative to its own.
+    """Read a recipe, with the fields of the one that it names by `extends`: a path relative to its own, or a name.
 
     A field that is a mapping extends the mapping of that name; any other replaces it, and null removes it.
     """
@@ -141,12 +141,21 @@ def _load(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
     extended = recipe.pop("extends", None)
     if extended is None:
         return recipe
-    base_path = path.parent / str(extended)
-    if not base_path.is_file():
-        raise FileNotFoundError(f"{path} extends {extended}, which does not exist")
+    base_path = extended_file(path, str(extended))
     if base_path.resolve() in (*extending, path.resolve()):
         raise ValueError(f"{path} extends {extended}, which extends it in turn")
     return merge_fields(_load(base_path, (*extending, path.resolve())), recipe)
+
+
+def extended_file(path: Path, extended: str) -> Path:
+    """The file that a recipe or an experiment extends: beside it, or one that the package has, by its name."""
+    if (path.parent / extended).is_file():
+        return path.parent / extended
+    known = {own.stem: own for own in sorted(RECIPES.rglob("*.yaml"))}
+    if extended not in known:
+        suggested = did_you_mean(Path(extended).stem, known)
+        raise FileNotFoundError(f"{path} extends {extended}, which is neither a file beside it nor a recipe{suggested}")
+    return known[extended]
 
 
 def merge_fields(base: dict[str, Any], recipe: dict[str, Any]) -> dict[str, Any]:

@@ -89,10 +89,14 @@ class Reproduction:
             What is being done; at last, what needs files that were not given. `failures` has what has failed.
 
         Raises:
-            ValueError: a command is wrong; nothing has been run.
+            ValueError: a command is wrong, or no cell has its data; nothing has been run.
         """
         cells = self.experiment.cells(tables)
         missing = {cell: names for cell in cells if (names := self._missing(cell))}
+        if len(missing) == len(cells):
+            needed = dict.fromkeys(name for names in missing.values() for name in names)
+            described = "; ".join(f"--file {name}=PATH: {self.experiment.files[name]}" for name in needed)
+            raise ValueError(f"nothing can be run without data; give {described}")
         waiting = [cell for cell in cells if cell not in missing and not self._is_finished(cell)]
         for cell in waiting:
             if self._model(cell).recipe:
@@ -178,7 +182,8 @@ class Reproduction:
             needed += names_of_files(owner.arguments)
         missing = [name for name in dict.fromkeys(needed) if name not in self.files]
         scored = any(map(is_held_out, data.test.values())) or self._tests(cell)
-        return missing if missing or scored else [name for files in data.test.values() for name in test_files(files)]
+        tests = [] if scored else [name for files in data.test.values() for name in test_files(files)]
+        return [*missing, *tests]
 
     def _tests(self, cell: Cell) -> dict[str, list[str]]:
         """The test sets of which all files were given."""
