@@ -257,6 +257,7 @@ def test_the_model_is_loaded_by_initialize_or_the_first_text(tmp_path):
     ("config", "message"),
     [
         ({"convention": "negex"}, "convention is 'negex'; it must be 'cd-sco', 'bioscope', 'sfu'"),
+        ({"cue_detector": "negex"}, "cue_detector"),
         ({"batch_size": 0}, "batch_size is 0; it must be an integer of at least 1"),
         ({"batch_size": "many"}, "batch_size"),
         ({"models": "x"}, "models"),
@@ -272,6 +273,11 @@ def test_a_device_that_is_not_there(tmp_path, tiny_model_folder):
     nlp.add_pipe(NAME, config={"device": "cuda:99", "model": str(tiny_model_folder)})
     with pytest.raises(ValueError, match=rf"{NAME}: "):
         nlp(TEXTS[0])
+
+
+def test_the_whole_lexicon_under_any_convention():
+    doc = build(None, convention="bioscope", cue_detector="lexicon")("She denies pain.")
+    assert [token.text for token in doc if token._.negated] == ["pain"]
 
 
 def test_a_stream_has_batches(nlp):

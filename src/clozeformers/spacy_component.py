@@ -8,14 +8,15 @@ doc = nlp("There is no evidence of pneumonia.")
 doc._.negations  # [Negation(cue=[no], scope=[evidence of pneumonia], score=0.99, affix=False)]
 ```
 
-It replaces negspaCy: the place in the pipeline is the same, and `ent._.negated` stands for `ent._.negex`. All four
-settings are optional:
+It replaces negspaCy: the place in the pipeline is the same, and `ent._.negated` stands for `ent._.negex`. All settings
+are optional:
 
 * `model`: a folder or a name on the Hub; by default the packaged model. It is loaded for the first text, or by
   `nlp.initialize()`, and is saved with the pipeline.
 * `device`: such as `"cuda:0"`; by default the one that transformers chooses.
 * `convention`: of a model that was trained on several corpora, see `NegationScopePipeline`; of one that reads clinical
   text, `"bioscope"`.
+* `cue_detector`: `"lexicon"` for all cues of the lexicon, such as *denies*, which the corpus of a convention may lack.
 * `batch_size`: sentences in a forward pass. `nlp.pipe(texts, batch_size=...)` sets how many texts share the batches.
 
 The sentences are those of the `Doc`, or else those that the pipeline "negation-scope" finds; the words are the tokens,
@@ -34,7 +35,7 @@ from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -91,6 +92,7 @@ class NegationComponent(Pipe):
         model: see this module; so are the others.
         device: where the model runs.
         convention: of a model of several corpora.
+        cue_detector: `"lexicon"` for all cues of the lexicon, whatever the convention.
         batch_size: sentences in a forward pass.
 
     Raises:
@@ -98,7 +100,14 @@ class NegationComponent(Pipe):
     """
 
     def __init__(
-        self, name: str, *, model: str | None, device: str | None, convention: str | None, batch_size: int
+        self,
+        name: str,
+        *,
+        model: str | None,
+        device: str | None,
+        convention: str | None,
+        cue_detector: str | None,
+        batch_size: int,
     ) -> None:
         check_convention(convention)
         check_count("batch_size", batch_size)
@@ -106,6 +115,7 @@ class NegationComponent(Pipe):
         self.model = model
         self.device = device
         self.convention = convention
+        self.cue_detector = cue_detector
         self.batch_size = batch_size
         self._pipeline: Any = None
         self._process = os.getpid()
@@ -152,7 +162,8 @@ class NegationComponent(Pipe):
             torch.set_num_threads(1)
         sentences = [sentences_of(doc) for doc in docs]
         inputs = [{"tokens": [word.text for word in words]} for own in sentences for words in own]
-        found = iter(self.pipeline(inputs, batch_size=self.batch_size, convention=self.convention))
+        settings = {"convention": self.convention, "cue_detector": self.cue_detector}
+        found = iter(self.pipeline(inputs, batch_size=self.batch_size, **settings))
         for doc, own in zip(docs, sentences, strict=True):
             for key in [key for key in doc.user_data if _is_key(key)]:
                 del doc.user_data[key]
@@ -187,13 +198,21 @@ class NegationComponent(Pipe):
 @Language.factory(
     FACTORY,
     assigns=["doc._.negations", "token._.negated", "span._.negated"],
-    default_config={"model": None, "device": None, "convention": None, "batch_size": 32},
+    default_config={"model": None, "device": None, "convention": None, "cue_detector": None, "batch_size": 32},
 )
 def make_negation(
-    nlp: Language, name: str, *, model: str | None, device: str | None, convention: str | None, batch_size: int
+    nlp: Language,
+    name: str,
+    *,
+    model: str | None,
+    device: str | None,
+    convention: str | None,
+    cue_detector: Literal["lexicon"] | None,
+    batch_size: int,
 ) -> NegationComponent:
     """The factory that spaCy calls."""
-    return NegationComponent(name, model=model, device=device, convention=convention, batch_size=batch_size)
+    settings: dict[str, Any] = {"convention": convention, "cue_detector": cue_detector, "batch_size": batch_size}
+    return NegationComponent(name, model=model, device=device, **settings)
 
 
 def sentences_of(doc: Doc) -> list[list[Word]]:

@@ -143,6 +143,8 @@ def test_a_model_of_speculation_does_not_look_for_negation(task: TinyTask, tmp_p
         cues(tmp_path)
     assert cues(tmp_path, {"text": TEXT, "cues": ["impossible"]}) == ["impossible"]
     assert cues(tmp_path, cue_detector=lambda text: [{"start": 0, "end": 2}]) == ["it"]
+    with pytest.raises(ValueError, match="cues of speculation"):
+        cues(tmp_path, cue_detector="lexicon")
     scoring = ["--model_name_or_path", str(tmp_path / "run"), "--test_file", str(tmp_path / "mine.jsonl")]
     again = TinyTask("negation_scope", {}, []).run(tmp_path / "again", *scoring)
     assert (again["data"]["kind"], again["scores"]) == ("speculation", record["scores"])

@@ -141,6 +141,16 @@ def test_the_convention_is_that_of_the_model_or_of_the_caller(negation, monkeypa
         negation(text, convention="sco")
 
 
+def test_the_whole_lexicon_under_any_convention(negation):
+    def cues(**parameters):
+        return [found["cue"]["text"] for found in negation("She denies pain, with no fever.", **parameters)]
+
+    assert cues(convention="bioscope") == ["no"]
+    assert cues(convention="bioscope", cue_detector="lexicon") == ["denies", "no"]
+    with pytest.raises(ValueError, match="cue_detector is 'lexicn'; it must be 'lexicon' or a function"):
+        cues(cue_detector="lexicn")
+
+
 def test_a_cue_detector_takes_the_place_of_the_lexicon(negation):
     def detector(text):
         place = text.find("hardly")

@@ -173,7 +173,7 @@ def test_it_is_what_datasets_maps(model: str) -> None:
         (["--column", "text=sentence"], "there is no column sentence; there are id, text"),
         (["--set", "a"], "give --set NAME=VALUE"),
         (["--set", "batch_size=8"], "--set batch_size: there is no such parameter; give --batch_size"),
-        (["--set", "trust_remote_code=true"], "no such parameter; there are affixes, convention, return_words, "),
+        (["--set", "trust_remote_code=true"], "no such parameter; there are affixes, convention, cue_detector, "),
         (["--set", "convetnion=sfu"], "no such parameter; did you mean convention?"),
         (["--set", "dtype=int8"], "--set dtype=int8: no model has such numbers; give auto, float32"),
         (["--set", "device=1.5"], "the device 1.5 cannot be used: "),

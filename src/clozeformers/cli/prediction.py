@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -25,7 +24,7 @@ from ..text import did_you_mean
 from .app import PATH, app, pairs
 
 # Of the parameters of a pipeline that a command line can give.
-_PLAIN_TYPES = re.compile(r"(?:bool|int|float|str)(?: \| (?:bool|int|float|str|None))*")
+_PLAIN_TYPES = {"bool", "int", "float", "str"}
 _COUNT = click.IntRange(min=1)
 
 
@@ -122,7 +121,7 @@ def _cluster(given: dict[str, str]) -> Any:
 def _check_parameters(task: str, given: dict[str, Any]) -> None:
     """Raise a ValueError for a name that `--set` does not take, or a type of numbers that torch does not have."""
     parameters = signature(task_named(task).pipeline._sanitize_parameters).parameters
-    names = [name for name, parameter in parameters.items() if _PLAIN_TYPES.fullmatch(str(parameter.annotation))]
+    names = [name for name, own in parameters.items() if _PLAIN_TYPES & set(str(own.annotation).split(" | "))]
     names += ["backend", "device", "dtype", "num_workers", "revision"]
     for name in given:
         if name not in names:

@@ -16,11 +16,13 @@ from ..negation_scope.cue_labels import cues_of_windows
 from ..negation_scope.cues import Span, check_convention, has_affixes, mark_candidates
 from ..negation_scope.inputs import CueDetector, CueInSentence, cues_of_text, read_input
 from ..negation_scope.windows import EncodedWindow, encode_cues, word_probabilities
+from ..text import truncate_repr
 from ..words import Word
 from .base import TextPipeline, check_flags
 from .checkpoints import class_name
 
 _FALLBACK_MAX_LENGTH = 512
+_LEXICON = "lexicon"
 
 
 class NegationScopePipeline(TextPipeline):
@@ -50,7 +52,8 @@ class NegationScopePipeline(TextPipeline):
             model if it was trained on one corpus. Otherwise None: scopes follow the model's first corpus, and the cues
             are all those of the lexicon, unless the model finds the cues of that corpus itself.
         cue_detector: finds the cues in place of model or lexicon: maps a text to mappings with `start` and `end`, as
-            `pipeline("token-classification", aggregation_strategy="simple", ...)` does.
+            `pipeline("token-classification", aggregation_strategy="simple", ...)` does. `"lexicon"` finds all cues of
+            the lexicon, whatever the convention: `convention="bioscope"` then decides about scopes only.
         return_words: add `"words"` to each result: all words, with their spans and probabilities to be in scope.
         **kwargs: `on_error`, `batch_size` (in cues), `num_workers` and `progress_bar`, see `TextPipeline`.
     """
@@ -77,12 +80,14 @@ class NegationScopePipeline(TextPipeline):
         self,
         affixes: bool | None = None,
         convention: str | None = None,
-        cue_detector: CueDetector | None = None,
+        cue_detector: CueDetector | str | None = None,
         return_words: bool | None = None,
         **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         check_flags(affixes=affixes, return_words=return_words)
         check_convention(convention)
+        if isinstance(cue_detector, str) and cue_detector != _LEXICON:
+            raise ValueError(f"cue_detector is {truncate_repr(cue_detector)}; it must be {_LEXICON!r} or a function")
         preprocess = {"affixes": affixes, "convention": convention, "cue_detector": cue_detector}
         return self._group_parameters(preprocess, {"return_words": return_words}, **kwargs)
 
@@ -100,7 +105,7 @@ class NegationScopePipeline(TextPipeline):
         input_: Any,
         affixes: bool = True,
         convention: str | None = None,
-        cue_detector: CueDetector | None = None,
+        cue_detector: CueDetector | str | None = None,
     ) -> dict[str, Any]:
         """Find the cues of one input (see `cues_of_text`) and encode the windows of their sentences.
 
@@ -108,7 +113,11 @@ class NegationScopePipeline(TextPipeline):
         """
         given = read_input(input_)
         if given.cues is not None or cue_detector is not None or not self.model.config.finds_cues_under(convention):
-            cues = cues_of_text(given, self.max_length, affixes, convention, cue_detector)
+            if given.cues is None and cue_detector == _LEXICON and self.model.config.kind == "speculation":
+                _refuse_to_find_cues(given.text)
+            annotated = None if cue_detector == _LEXICON else convention
+            detector = None if isinstance(cue_detector, str) else cue_detector
+            cues = cues_of_text(given, self.max_length, affixes, annotated, detector)
             return self._encode_scopes(cues, convention)
         windows = self._encode(given.sentences, None, convention)
         return {"given": given, "sentences": windows, "affixes": affixes, "convention": convention}
