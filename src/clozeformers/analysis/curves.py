@@ -129,8 +129,8 @@ def _read_log(path: Path, measure: str) -> DataFrame:
         isinstance(entry, dict) and type(entry.get("step")) is int for entry in log
     ):
         raise CorpusError(path, 1, f"there is no list log_history of objects with a step, an integer; {_HINT}")
-    frame = DataFrame(log, columns=sorted({"step", "epoch"}.union(*log)))
     try:
+        frame = DataFrame(log, columns=sorted({"step", "epoch"}.union(*log)))
         values = frame.apply(to_numeric, errors="coerce")
     except OverflowError as error:
         raise CorpusError(path, 1, f"log_history holds a number that is too large ({error}); {_HINT}") from None
