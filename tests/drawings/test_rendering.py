@@ -52,6 +52,20 @@ def test_one_line_a_cue_and_parts_are_drawn_apart() -> None:
     ]
 
 
+def test_a_line_has_the_sentences_of_its_cue() -> None:
+    text = "He is well. No rash.\nNeck: no pain was found. Good."
+    results = [
+        {"cue": span(text, "No"), "scope": [span(text, "rash")]},
+        {"cue": span(text, "no "), "scope": [span(text, "pain was found")]},
+        {"cue": span(text, "rash"), "scope": [span(text, "Neck")]},
+    ]
+    assert to_text(scope_lines(text, results), colour=False).split("\n") == [
+        "[No] {rash}.",
+        "Neck: [no ]{pain was found}.",
+        "No [rash]. {Neck}: no pain was found.",
+    ]
+
+
 def test_a_text_without_cues_is_shown_as_it_is_and_steers_no_terminal() -> None:
     assert to_text(scope_lines("Ça va.\x1b[2J", []), colour=True) == "Ça va. [2J"
     assert to_text(scope_lines("", []), colour=False) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from ..drawings.html import Html, Span, covering, cut, details, drawing, element
 from ..drawings.rendering import Rendering, call_parameters
 from ..drawings.terminal import Line, line
 from ..modeling.attention import QueryContextAttention
+from ..words import sentence_ends, split_words
 from .inputs import read_input
 from .windows import word_probabilities
 
@@ -55,11 +57,22 @@ def scope_lines(text: str, cues: Sequence[Mapping[str, Any]]) -> list[Line]:
         cues: its results.
 
     Returns:
-        One line a cue, or the text on one line if it has none.
+        One line a cue, with the sentences that hold it and its scope; or the text on one line if it has none.
     """
-    # The cue last: it replaces the scope where they overlap.
-    marks = [[("scope", cue["scope"]), ("cue", cue["cue"].get("parts", [cue["cue"]]))] for cue in cues]
-    return [line(text, own) for own in marks] or [line(text, [])]
+    words = split_words(text)
+    starts = [0, *(words[number].start for number in sentence_ends(text, words)[:-1]), len(text)]
+    lines = []
+    for cue in cues:
+        spans = [*cue["scope"], *_parts(cue)]
+        start = starts[bisect_right(starts, min(span["start"] for span in spans)) - 1]
+        end = starts[bisect_left(starts, max(span["end"] for span in spans))]
+        # The cue last: it replaces the scope where they overlap.
+        marks = [
+            (kind, [{"start": span["start"] - start, "end": span["end"] - start} for span in own])
+            for kind, own in (("scope", cue["scope"]), ("cue", _parts(cue)))
+        ]
+        lines.append(line(text[start:end].rstrip(), marks))
+    return lines or [line(text, [])]
 
 
 def draw_negation(text: str, cues: Sequence[Cue], attentions: Sequence[CueAttention] | str = "") -> Html:
