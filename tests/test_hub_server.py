@@ -23,6 +23,7 @@ from clozeformers.negation_scope.windows import CUE_TOKEN
 from clozeformers.question_answering.arguments import QATrainingArguments
 from clozeformers.question_answering.trainer import QuestionAnsweringTrainer
 from clozeformers.tasks import TASKS, task_named
+from clozeformers.training import pretrained
 
 from .cloze_models import tiny_wn_duma
 from .hub_models import INPUTS, SENTENCE, save_tiny, tiny_pipeline, tiny_word_reader
@@ -32,7 +33,7 @@ from .pipelines.results import same
 pytestmark = pytest.mark.usefixtures("wordnet_home")
 NAMES = [task.pipeline_name for task in TASKS]
 LOGIN = r"; check the name, log in with `hf auth login`, or set HF_TOKEN to a token that may "
-AGAIN = r"\.?; try again; files that have arrived are not transferred again$"
+AGAIN = r"; try again; files that have arrived are not transferred again$"
 TOKEN = "Invalid credentials in Authorization header"
 BUSY = status(429, "slow down", Retry_After="7")
 
@@ -102,6 +103,12 @@ def test_trainers_push(
     trainer(built.model, args, processing_class=built.tokenizer, **given).push_to_hub()
     assert same(pipeline(task, model="user/model", device="cpu")(INPUTS[task]), built(INPUTS[task]))
     assert "README.md" in hub.repositories["user/model"].files()
+
+
+def test_a_push_while_offline(hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ConnectionError, match=r"to user/model: HF_HUB_OFFLINE is set; unset it, and try again$"):
+        pretrained.upload(tmp_path, "user/model")
 
 
 @pytest.fixture

@@ -112,7 +112,9 @@ def _transfer(failure: str, right: str, again: str = "try again") -> Iterator[No
         cause: BaseException = error
         while cause.__cause__ is not None and not isinstance(cause, HfHubHTTPError):
             cause = cause.__cause__
-        reason, advice = str(cause), f"{again}; files that have arrived are not transferred again"
+        if is_offline_mode():
+            raise ConnectionError(f"{failure}: HF_HUB_OFFLINE is set; unset it, and {again}") from error
+        reason, advice = str(cause).rstrip("."), f"{again}; files that have arrived are not transferred again"
         if isinstance(cause, HfHubHTTPError):
             status = cause.response.status_code
             reason = ": ".join(filter(None, (f"{status} {cause.response.reason_phrase}", cause.server_message)))
