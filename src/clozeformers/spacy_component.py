@@ -43,7 +43,7 @@ from transformers import pipeline
 
 from .files import atomic_folder, write_bytes
 from .negation_scope.cues import check_convention
-from .pipelines.base import check_count
+from .pipelines.base import check_count, check_device
 from .training.pretrained import loading
 from .words import Word, sentence_ends
 
@@ -128,10 +128,11 @@ class NegationComponent(Pipe):
         return self._pipeline
 
     def _load(self, model: str | None) -> None:
+        check_device(self.device)
         try:
             with loading(model) if model is not None else nullcontext():
                 self._pipeline = pipeline("negation-scope", model=model, device=self.device, trust_remote_code=False)
-        except (AssertionError, OSError, RuntimeError, ValueError) as error:  # torch raises the others for a device
+        except (OSError, ValueError) as error:
             call = f'nlp.add_pipe("{FACTORY}", config={{"model": "..."}})'
             raise ValueError(f"{self.name}: {error}; in spaCy, a model is named by {call}") from error
 

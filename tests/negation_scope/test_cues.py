@@ -174,7 +174,7 @@ def test_sentence_ends() -> None:
         ("No sign of\nAIDS was seen", [6]),
     ],
 )
-def test_the_answer_no_is_a_sentence(text: str, ends: list[int]) -> None:
+def test_where_sentences_end(text: str, ends: list[int]) -> None:
     assert sentence_ends(text, split_words(text)) == ends
 
 

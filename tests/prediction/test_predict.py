@@ -170,7 +170,7 @@ def test_it_is_what_datasets_maps(model: str) -> None:
     ("arguments", "message"),
     [
         (["--column", "txt=a"], "has no input 'txt'; did you mean text?"),
-        (["--column", "text=sentence"], "there is no column sentence; there are id, text"),
+        (["--column", "text=sentence"], "there is no column sentence; there are id, text: give --column text=NAME"),
         (["--set", "a"], "give --set NAME=VALUE"),
         (["--set", "batch_size=8"], "--set batch_size: there is no such parameter; give --batch_size"),
         (["--set", "trust_remote_code=true"], "no such parameter; there are affixes, convention, cue_detector, "),

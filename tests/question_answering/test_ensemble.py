@@ -122,6 +122,7 @@ def test_damaged_predictions(tmp_path, content, message):
         {"1": {"answers": [{"text": "x"}]}},
         {"1": {"answers": ["x"]}},
         {"1": {"answers": [{"text": "x", "start": 0, "end": 1, "score": math.nan}], "no_answer_score": 0.0}},
+        {"1": {"answers": [{"text": "x", "start": 0, "end": 1, "score": 0.0}], "no_answer_score": math.inf}},
     ],
 )
 def test_damaged_nbest_list(tmp_path, nbest):

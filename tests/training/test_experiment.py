@@ -138,7 +138,13 @@ def test_a_run_that_is_killed_after_its_last_step_is_not_trained_on(
     weights, state = ((tmp_path / name).read_bytes() for name in ("model.safetensors", "trainer_state.json"))
     for name in ("results.json", "run-results.json", "model.safetensors"):
         (tmp_path / name).unlink()
+    last = tmp_path / f"checkpoint-{json.loads(state)['global_step']}" / "trainer_state.json"
+    saved = json.loads(last.read_text())
+    assert 0 < saved["stateful_callbacks"]["_Clock"]["attributes"]["seconds"] < 300
+    saved["stateful_callbacks"]["_Clock"]["attributes"]["seconds"] = 600
+    last.write_text(json.dumps(saved))
     record = task.run(tmp_path, *arguments, "--resume_from_checkpoint", "true")
+    assert 10 < record["minutes"] < 15
     assert record["runs"][0]["steps"] == json.loads(state)["global_step"] == (2 if stops_early else 3)
     assert (tmp_path / "model.safetensors").read_bytes() == weights
 

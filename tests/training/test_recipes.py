@@ -251,6 +251,11 @@ def test_errors_name_the_recipe(tmp_path: Path) -> None:
         find_recipe("negation_scope", "small-qanet")
 
 
+def test_a_name_is_that_of_one_file() -> None:
+    names = [path.stem for path in RECIPES.rglob("*.yaml")]
+    assert len(names) == len(set(names))
+
+
 def test_a_recipe_extends_another(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("a: 1\nb: {c: 2, d: 3}\ne: [1, 2]\nf: 4\n")
     (tmp_path / "own.yaml").write_text("extends: base.yaml\nb: {c: 5, d: null}\ne: [3]\nf: null\n")

@@ -187,6 +187,10 @@ def test_a_killed_experiment_goes_on(
     assert re.search(
         r"\| first \| [\d.]+ ± [\d.]+ \(2\) / 50.00 \| – / – \|\n\| second \| – /", capsys.readouterr().out
     )
+    small[0].write_text(SMALL.replace("first: minilm-baseline-augment", "first: minilm-oa-c-augment"))
+    assert main([*small[1], "--print"]) == 0
+    assert "| first | – / 50.00 |" in capsys.readouterr().out  # what was measured has another recipe
+    small[0].write_text(SMALL)
     finished = {path: path.stat().st_mtime_ns for path in runs.glob("*/one/seed-*/model.safetensors")}
     assert len(finished) == 4
     assert main(command) == 0

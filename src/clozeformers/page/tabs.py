@@ -120,11 +120,11 @@ def find_answers(pipeline: Any, question: str, passage: str, answers: str) -> tu
     found = pipeline(question=question, context=passage, top_k=int(answers) + 1, **options)
     threshold = getattr(pipeline.model.config, "no_answer_threshold", None) or 0.0
 
-    def log_odds(answer: Mapping[str, Any]) -> float:
+    def log_score(answer: Mapping[str, Any]) -> float:
         own = log(answer["score"]) if answer["score"] else float("-inf")
         return own if answer["answer"] else own - threshold
 
-    found = sorted(found, key=log_odds, reverse=True)
+    found = sorted(found, key=log_score, reverse=True)
     words, windows = word_ends(pipeline, question, passage)
     best = found[0]["answer"]
     return f"Answer: {best}" if best else "No answer", draw_answers(passage, found, words, windows), found

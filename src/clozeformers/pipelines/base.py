@@ -319,3 +319,12 @@ def check_count(name: str, value: Any, at_least: int = 1) -> None:
     """Raise a ValueError unless this is an integer of at least `at_least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < at_least:
         raise ValueError(f"{name} is {truncate_repr(value)}; it must be an integer of at least {at_least}")
+
+
+def check_device(device: Any) -> None:
+    """Raise a ValueError that names a device which this machine does not have."""
+    if device not in (None, -1):
+        try:
+            torch.empty(0, device=device)
+        except (AssertionError, RuntimeError, TypeError) as error:
+            raise ValueError(f"the device {device} cannot be used: {str(error).splitlines()[0]}") from error

@@ -113,11 +113,12 @@ class NegationScopePipeline(TextPipeline):
         """
         given = read_input(input_)
         if given.cues is not None or cue_detector is not None or not self.model.config.finds_cues_under(convention):
-            if given.cues is None and cue_detector == _LEXICON and self.model.config.kind == "speculation":
-                _refuse_to_find_cues(given.text)
-            annotated = None if cue_detector == _LEXICON else convention
-            detector = None if isinstance(cue_detector, str) else cue_detector
-            cues = cues_of_text(given, self.max_length, affixes, annotated, detector)
+            convention_of_cues = convention
+            if isinstance(cue_detector, str):  # all of the lexicon
+                if given.cues is None and self.model.config.kind == "speculation":
+                    _refuse_to_find_cues(given.text)
+                convention_of_cues = cue_detector = None
+            cues = cues_of_text(given, self.max_length, affixes, convention_of_cues, cue_detector)
             return self._encode_scopes(cues, convention)
         windows = self._encode(given.sentences, None, convention)
         return {"given": given, "sentences": windows, "affixes": affixes, "convention": convention}

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-import torch
 from transformers import pipeline
 
 from ..files import finite_or_none
+from ..pipelines.base import check_device
 from ..tasks import task_named
 from ..text import did_you_mean
 from ..training.pretrained import loading
@@ -54,7 +54,7 @@ class Predictor:
                 raise ValueError(f"{task} has no input {name!r}{hint}")
         self.columns = {name: (columns or {}).get(name, name) for name in names}
         self.on_error = on_error
-        _check_device(options.get("device"))
+        check_device(options.get("device"))
         with loading(model, options.get("revision")) if model is not None else nullcontext():
             self.pipeline = pipeline(task, model=model, batch_size=batch_size, trust_remote_code=False, **options)
 
@@ -77,10 +77,8 @@ class Predictor:
         columns = self._columns_in(batch)
         missing = [column for column in columns.values() if column not in batch]
         if missing:
-            raise ValueError(
-                f"there is no column {', '.join(missing)}; there are {', '.join(batch)}: name those of the inputs, as "
-                f"--column {missing[0]}={next(iter(batch), 'NAME')} does"
-            )
+            given = " ".join(f"--column {name}=NAME" for name, column in columns.items() if column in missing)
+            raise ValueError(f"there is no column {', '.join(missing)}; there are {', '.join(batch)}: give {given}")
         values = zip(*(map(_plain, batch[column]) for column in columns.values()), strict=True)
         inputs = [dict(zip(columns, row, strict=True)) for row in values]
         # As a stream: of a list of one input, some pipelines return the result alone.
@@ -103,15 +101,6 @@ class Predictor:
                 del columns[name]
                 columns |= {column: column for column in numbered}
         return columns
-
-
-def _check_device(device: Any) -> None:
-    """Raise a ValueError that names a device which this machine does not have."""
-    if device not in (None, -1):
-        try:
-            torch.empty(0, device=device)
-        except (AssertionError, RuntimeError, TypeError) as error:
-            raise ValueError(f"the device {device} cannot be used: {str(error).splitlines()[0]}") from error
 
 
 def _plain(value: Any) -> Any:

@@ -109,8 +109,8 @@ def _read_ballots(path: Path, predictions: Mapping[str, str]) -> dict[str, Ballo
                 for one in nbest[question]["answers"]
             }
             probabilities[Candidate(_NO_SPAN, "")] = math.exp(nbest[question]["no_answer_score"])
-            if math.isnan(math.fsum(probabilities.values())):
-                raise ValueError("a score is NaN")
+            if not math.isfinite(math.fsum(probabilities.values())):
+                raise ValueError("a score is no finite number")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             expected = '{"answers": [{"text": ..., "start": ..., "end": ..., "score": ...}], "no_answer_score": ...}'
             raise CorpusError(path, f"question {question!r}", f"{error!r}; expected {expected}") from None

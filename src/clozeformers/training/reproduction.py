@@ -96,7 +96,7 @@ class Reproduction:
         if len(missing) == len(cells):
             needed = dict.fromkeys(name for names in missing.values() for name in names)
             described = "; ".join(f"--file {name}=PATH: {self.experiment.files[name]}" for name in needed)
-            raise ValueError(f"nothing can be run without data; give {described}")
+            raise ValueError(f"nothing can be run without data; give {described}; or --print, to see what was measured")
         waiting = [cell for cell in cells if cell not in missing and not self._is_finished(cell)]
         for cell in waiting:
             if self._model(cell).recipe:
@@ -120,12 +120,11 @@ class Reproduction:
         """What each finished cell has measured, here or in the record, and how."""
         found = []
         for cell in self.experiment.cells(self.experiment.tables):
-            folder = self.cell_folder(cell)
-            if (folder / _CELL_FILE).exists():
+            folder, state = self.cell_folder(cell), self._measured(cell)
+            if state is not None:
                 record = read_json_object(folder / RESULTS_FILE, "delete it to measure again")
-                state = read_json_object(folder / _CELL_FILE)
                 own = {"model": cell[0], "data": cell[1], "recipe": self._model(cell).recipe, "files": state["files"]}
-                own |= {"settings": self._settings(cell)}
+                own |= {"settings": state["settings"]}
                 own |= {"command": shlex.join(state["command"]), "environment": record["environment"]}
                 own |= {name: record[name] for name in ("corpora", "training") if name in record}
                 runs = [{name: run[name] for name in _RECORDED if name in run} for run in record["runs"]]
@@ -144,7 +143,7 @@ class Reproduction:
         drawn = dict(self._recorded_figures)
         for name in tables:
             cells = self.experiment.cells([name])
-            if all((self.cell_folder(cell) / _CELL_FILE).exists() for cell in cells):
+            if all(self._measured(cell) is not None for cell in cells):
                 try:
                     drawn |= self._draw(name, cells[0], analyze_files)
                 except (ImportError, OSError, ValueError) as error:
@@ -183,7 +182,7 @@ class Reproduction:
         missing = [name for name in dict.fromkeys(needed) if name not in self.files]
         scored = any(map(is_held_out, data.test.values())) or self._tests(cell)
         tests = [] if scored else [name for files in data.test.values() for name in test_files(files)]
-        return [*missing, *tests]
+        return [*missing, *(name for name in tests if name not in self.files)]
 
     def _tests(self, cell: Cell) -> dict[str, list[str]]:
         """The test sets of which all files were given."""
@@ -223,24 +222,31 @@ class Reproduction:
         model = self._model(cell)
         if model.vote:
             members = [self._state((name, cell[1])) for name in model.vote]
-            return {"command": [], "recipe": self._settings(cell), "files": {}, "members": members}
+            return {"command": [], "settings": self._settings(cell), "files": {}, "members": members}
         command = self._command(cell)
         names = dict.fromkeys(PLACEHOLDER.findall(" ".join(command)))
         files = {name: self._digest(self.files[name]) for name in names if name in self.files}
-        return {"command": command, "recipe": self.experiment.recipes[cell[0]], "files": files}
+        return {"command": command, "settings": self._settings(cell), "files": files}
+
+    def _measured(self, cell: Cell) -> dict[str, Any] | None:
+        """The state of a cell that was measured here, if its recipe and arguments are those of the experiment now."""
+        path = self.cell_folder(cell) / _CELL_FILE
+        state = read_json_object(path) if path.exists() else {}
+        return state if state.get("settings") == _as_read(self._settings(cell)) else None
 
     def _is_finished(self, cell: Cell) -> bool:
         state, path = self._state(cell), self.cell_folder(cell) / _CELL_FILE
         if path.exists():
-            return read_json_object(path) == json.loads(json.dumps(state))
+            return read_json_object(path) == _as_read(state)
         if any((self.cell_folder((member, cell[1])) / _CELL_FILE).exists() for member in self._model(cell).vote):
             return False
         return self._is_recorded(cell) and self._recorded[cell]["files"] == state["files"]
 
     def _is_recorded(self, cell: Cell) -> bool:
         """Whether the record holds a cell with the recipe and the arguments that the experiment has now."""
-        recorded, settings = self._recorded.get(cell, {}), json.loads(json.dumps(self._settings(cell)))
-        return bool(recorded) and (recorded.get("recipe"), recorded["settings"]) == (self._model(cell).recipe, settings)
+        recorded = self._recorded.get(cell, {})
+        own = {"recipe": self._model(cell).recipe, "settings": _as_read(self._settings(cell))}
+        return own == {name: recorded.get(name) for name in own}
 
     def _words(self, cell: Cell) -> list[str]:
         """The command line that the script is called with."""
@@ -308,6 +314,11 @@ class Reproduction:
         folder = self.cell_folder(cell)
         run = read_json_object(folder / RESULTS_FILE)["runs"][0]["run"] if run is None else run
         return folder / run / f"predictions_{file_label(test)}.json"
+
+
+def _as_read(value: Any) -> Any:
+    """A value as it is read again from JSON."""
+    return json.loads(json.dumps(value))
 
 
 def _shown(cell: Cell) -> str:
